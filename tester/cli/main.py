@@ -17,6 +17,7 @@ from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.version import version_option
 from tester.cli.options.campaign import CampaignOptions, StatusOptions
+from tester.cli.options.coverage import CoverageOptions
 from tester.cli.options.explore import ExploreOptions
 from tester.cli.options.legs import (
     DiffOptions,
@@ -37,8 +38,9 @@ gpu-tester VERB -h shows the options of each."""
 _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
-def _verb(name: str, options: type[Any], help: str, **more: Any) -> Verb:
-    function = imported(f"tester.cli.verbs.{name}", name)
+def _verb(name: str, options: type[Any], help: str, module: str = "", **more: Any) -> Verb:
+    """``module``: where it is, unless that is called as the verb is."""
+    function = imported(f"tester.cli.verbs.{module or name}", name)
     return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
 
 
@@ -55,12 +57,18 @@ VERBS: Final = (
         CampaignOptions,
         "Run legs for days; what they bring is kept in a directory.",
     ),
-    _verb("status", StatusOptions, "Show what a campaign in a directory has done so far."),
+    _verb(
+        "status",
+        StatusOptions,
+        "Show what a campaign in a directory has done so far.",
+        module="campaign",
+    ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
     _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
     _verb("explore", ExploreOptions, "Explore every order of messages of a small system."),
+    _verb("coverage", CoverageOptions, "Put together what runs and explorations have reached."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",

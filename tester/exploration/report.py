@@ -213,7 +213,8 @@ def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:
             yield f"          {text}"
 
 
-def as_json(found: Exploration, namer: Namer) -> str:
+def as_json(found: Exploration, namer: Namer, leg: dict[str, object] | None = None) -> str:
+    """``leg``: what is said of the counterexample's."""
     stats = found.statistics
     word, text = verdict_line(found, namer)
     data: dict[str, Any] = {
@@ -233,4 +234,6 @@ def as_json(found: Exploration, namer: Namer) -> str:
             {"step": namer.choice(step.choice), "transitions": list(namer.transitions(step))}
             for step in found.finding.trace
         ]
+    if leg is not None:
+        data["leg"] = leg
     return json_text(data, indent=1)

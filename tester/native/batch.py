@@ -9,7 +9,7 @@ Invariant: the result of a leg is that of the same leg run alone by
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
@@ -28,8 +28,9 @@ from runtime.native.plan_words import NONE
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
+from tester.execution.early_loads import versions_of
 from tester.execution.events import Verdict
-from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judged_versions
+from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judges_racing_loads
 from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.native.leg import (
     NativeLegRun,
@@ -41,7 +42,9 @@ from tester.native.leg import (
 )
 from tester.native.program import VERSION_ARRAYS, version_arrays
 from tester.native.transition_log import TransitionLog
-from tester.program.replay_file import Leg
+from tester.program.expectations import BLOCK_EPISODES
+from tester.program.program import Program
+from tester.program.replay_file import Leg, with_derived
 
 SMALL_LEG: Final = 1 << 18
 """Lanes of all actions of a leg that is run in one go; what has more shows its progress."""
@@ -113,11 +116,9 @@ _ARRAYS: Final = (
     "action_op",
     "lane_address",
     "store_value",
-    "expected",
-    "wait_first",
-    "wait_thread",
-    "wait_count",
 )
+_DERIVED: Final = ("expected", "wait_first", "wait_thread", "wait_count")
+_NOT_DERIVED: Final = (None,) * len(_DERIVED)
 
 
 class _Job(ctypes.Structure):
@@ -125,7 +126,7 @@ class _Job(ctypes.Structure):
 
     _fields_ = [
         *((name, _U64) for name in _SIZES),
-        *((name, _POINTER) for name in (*_AGENT_ARRAYS, *_ARRAYS)),
+        *((name, _POINTER) for name in (*_AGENT_ARRAYS, *_ARRAYS, *_DERIVED)),
         *((name, _U64) for name in ("limit", "slice", "rest", "blind", "copies_stay", "flushable")),
         ("steps", _POINTER),
         ("flush_identity", _U64),
@@ -249,8 +250,8 @@ class LegBatch:
         self._grown = np.zeros(len(POOLS), np.uint64)
         self._forms: list[SystemForm] = []
         """Of the legs of this call."""
-        self._versions: list[tuple[npt.NDArray[Any], ...] | None] = []
-        """Arrays that the jobs of this call point at."""
+        self._kept: list[object] = []
+        """What the jobs of this call point into, besides the legs."""
         self._library: Library | None = None
         """That of the last call."""
 
@@ -265,7 +266,7 @@ class LegBatch:
         on_progress: Callable[[LegResult], None] | None = None,
         log: TransitionLog | None = None,
     ) -> list[LegResult]:
-        """How each leg ends.
+        """How each leg ends. What their programs must observe is derived if it is not yet.
 
         Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
         batch is run alone. ``counts``: the transitions of legs that pass are added to them.
@@ -347,7 +348,7 @@ class LegBatch:
         library = self._protocol.library(form.sizes, legs[0].program.lane_address.size)
         cells = None if counts is None else counts.cells.ctypes.data
         jobs: list[_Job] = []
-        self._versions.clear()
+        self._kept.clear()
         size = 0
         for leg in legs:
             size += leg.program.lane_address.size
@@ -356,10 +357,21 @@ class LegBatch:
             form = self._form_of(leg)
             if not Sizes(library.line_bytes, library.node_words).serve(form.sizes):
                 break
-            versions = _versions(leg, form.rules)
-            self._versions.append(versions)
-            jobs.append(_job(leg, form, cells, versions))
+            jobs.append(self._job(leg, form, cells))
         return library, jobs
+
+    def _job(self, leg: Leg, form: SystemForm, counts: int | None) -> _Job:
+        """Racing loads are judged by what stores have left, which is derived here, and so is what
+        the native loops would have to derive in several blocks."""
+        racing = judges_racing_loads(leg.program, form.rules)
+        if racing or leg.program.episodes > BLOCK_EPISODES:
+            leg = with_derived(leg)
+            self._kept.append(leg)
+        if not racing:
+            return _job(leg, form, counts, None)
+        versions = [*version_arrays(leg.program, versions_of(leg.program)).values()]
+        self._kept.append(versions)
+        return _job(leg, form, counts, versions)
 
     def _form_of(self, leg: Leg) -> SystemForm:
         for form in reversed(self._forms):
@@ -370,7 +382,7 @@ class LegBatch:
         return form
 
     def _alone(self, leg: Leg, counts: Counts | None, log: TransitionLog | None) -> LegResult:
-        run = NativeLegRun(leg, self._protocol, self._form_of(leg).rules)
+        run = NativeLegRun(with_derived(leg), self._protocol, self._form_of(leg).rules)
         run.steps = None if log is None else []
         outcome = run.run()
         if log is not None:
@@ -392,7 +404,6 @@ class LegBatch:
         )
 
     def _result(self, leg: Leg, row: list[int]) -> LegResult:
-        known = {word: None if row[word] == NONE else row[word] for word in ResultWord}
         statistics = Statistics()
         statistics.live = row[ResultWord.LIVE]
         statistics.live_time = row[ResultWord.LIVE_TIME]
@@ -401,6 +412,7 @@ class LegBatch:
         statistics.end = row[ResultWord.END]
         failure = ""
         if row[ResultWord.STATUS] == RunStatus.FINDING:
+            known = {word: None if row[word] == NONE else row[word] for word in ResultWord}
             place = place_of(
                 self._protocol.info,
                 leg.description,
@@ -428,19 +440,18 @@ def _verdict(row: list[int]) -> Verdict:
     return ERROR_VERDICTS.get(_ERRORS[row[ResultWord.ERROR_KIND] - 1], Verdict.PROTOCOL_ERROR)
 
 
-def _versions(leg: Leg, rules: HandoverRules) -> tuple[npt.NDArray[Any], ...] | None:
-    """What racing loads of a leg may see, if they are judged."""
-    versions = judged_versions(leg.program, rules)
-    return None if versions is None else tuple(version_arrays(leg.program, versions).values())
+def _places(program: Program, names: Iterable[str]) -> list[int]:
+    return [getattr(program, name).ctypes.data for name in names]
 
 
 def _job(
     leg: Leg,
     form: SystemForm,
     counts: int | None,
-    versions: tuple[npt.NDArray[Any], ...] | None,
+    versions: Sequence[npt.NDArray[Any]] | None,
 ) -> _Job:
     program = leg.program
+    derived = _NOT_DERIVED if not program.derived else _places(program, _DERIVED)
     limit = leg.deadlock_limit
     return _Job(
         program.agent_count,
@@ -452,7 +463,8 @@ def _job(
         program.run_key & ((1 << 64) - 1),
         program.line_size.bit_length() - 1,
         *form.agent_arrays,
-        *(getattr(program, name).ctypes.data for name in _ARRAYS),
+        *_places(program, _ARRAYS),
+        *derived,
         limit,
         slice_ticks(limit),
         DRAIN_LIMITS * limit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from tester.cli.options.common import (
     SYSTEM,
@@ -56,6 +57,12 @@ class ExploreOptions(ProtocolOptions):
     )
     eager_memory: bool = run_option(
         False, "Let requests reach memory at once: faster, and less than all orders."
+    )
+    output: Path = output_option(
+        Path(), "Where the leg of a counterexample and its page go (here).", metavar="DIR"
+    )
+    coverage: Path | None = output_option(
+        None, "Write the cells that were reached, each with a shortest way.", metavar="FILE"
     )
     cells: bool = output_option(False, "List the transitions that were not reached.")
     format: Format = output_option(Format.text, "What the result is printed as.")

@@ -23,6 +23,8 @@ from tester.cli.session import Failed, Session, Shrink, ending, engine_for, tune
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
+from tester.formats.documents import RunEnd, document
+from tester.formats.formats import text_beside
 from tester.program.replay_file import Leg, save_leg
 from tester.scenario import profiles
 
@@ -33,6 +35,13 @@ _SHOW_AFTER: Final = 0.2
 
 def run(options: RunOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
+    with text_beside(options.format):
+        end = _run(options)
+    print(document(options.format, end), end="")
+    return end.status
+
+
+def _run(options: RunOptions) -> RunEnd:
     tune_collector()
     check_includes(options)
     check_run(options)
@@ -49,7 +58,7 @@ def run(options: RunOptions) -> int:
         shrink=None if options.no_shrink else Shrink(options.shrink_budget, options.jobs),
     )
     series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
-    return session.run(series.run)
+    return session.end(session.run(series.run))
 
 
 def load_drawn(
@@ -226,7 +235,7 @@ def _take(session: Session, result: LegResult) -> Failed | None:
         or campaign.totals.episodes + totals.episodes > session.drawn.episodes
     ):
         return _next_leg(session, result.number)
-    session.say_leg(result.number, result.summary, "passed", result.ending)
+    session.say_passed(result.number, result.summary, result.ending)
     campaign.totals.merge(totals)
     campaign.coverage.merge(result.coverage)
     return None

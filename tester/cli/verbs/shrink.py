@@ -82,13 +82,7 @@ def _write_text(file: Path, found: Small, protocol: LoadedProtocol) -> None:
 
 
 def _print(options: ShrinkOptions, found: Small, campaign: Campaign) -> None:
-    command = ["gpu-tester", "replay", str(found.path)]
-    if options.protocol is not None:
-        command += ["--protocol", options.protocol]
-    for directory in options.include:
-        command += ["--include", str(directory)]
-    for prelude in options.prelude:
-        command += ["--prelude", str(prelude)]
+    command = ["gpu-tester", "replay", str(found.path), *options.protocol_words()]
     print(found.shrunk.kind)
     for line in found.lines(campaign, shlex.join(command)):
         print(printable_lines(f"  {line}".rstrip()))

@@ -10,11 +10,10 @@ import pytest
 
 from tester.campaign_directory.directory import CampaignDirectory
 from tester.cli.options.campaign import StatusOptions
-from tester.cli.verbs.campaign import campaign
-from tester.cli.verbs.status import status
+from tester.cli.verbs.campaign import campaign, status
+from tests.browser import Opened, chromium
 from tests.planted.bugs import BY_NAME
 from tests.tester.campaign_directory.kept import options
-from tests.tester.diagnosis.html.browser import Opened, chromium
 
 pytestmark = pytest.mark.browser
 
