@@ -55,9 +55,14 @@ VERBS: Final = (
     _verb(
         "campaign",
         CampaignOptions,
-        "Run legs for hours or days; results are kept in a directory, and it resumes there.",
+        "Run legs for days; what they bring is kept in a directory.",
     ),
-    _verb("status", StatusOptions, "Show what a campaign in a directory has done so far."),
+    _verb(
+        "status",
+        StatusOptions,
+        "Show what a campaign in a directory has done so far.",
+        module="campaign",
+    ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
