@@ -38,8 +38,9 @@ gpu-tester VERB -h shows the options of each."""
 _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
-def _verb(name: str, options: type[Any], help: str, **more: Any) -> Verb:
-    function = imported(f"tester.cli.verbs.{name}", name)
+def _verb(name: str, options: type[Any], help: str, module: str = "", **more: Any) -> Verb:
+    """``module``: where its function is, if not in one of its own name."""
+    function = imported(f"tester.cli.verbs.{module or name}", name)
     return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
 
 
@@ -54,9 +55,14 @@ VERBS: Final = (
     _verb(
         "campaign",
         CampaignOptions,
-        "Run legs for hours or days; results are kept in a directory, and it resumes there.",
+        "Run legs for days; what they bring is kept in a directory.",
     ),
-    _verb("status", StatusOptions, "Show what a campaign in a directory has done so far."),
+    _verb(
+        "status",
+        StatusOptions,
+        "Show what a campaign in a directory has done so far.",
+        module="campaign",
+    ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
@@ -68,8 +74,14 @@ VERBS: Final = (
         "generate",
         GenerateOptions,
         "Write the first leg of a run as a replay file; run nothing.",
+        module="programs",
     ),
-    _verb("verify", VerifyOptions, "Judge the program in a replay file by a slow second opinion."),
+    _verb(
+        "verify",
+        VerifyOptions,
+        "Judge the program in a replay file by a slow second opinion.",
+        module="programs",
+    ),
 )
 
 

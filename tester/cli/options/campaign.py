@@ -36,6 +36,12 @@ class CampaignOptions(ProtocolOptions, LegOptions):
     jobs: int = number_option(
         RUN, "jobs", "Processes to run legs in (1).", "--jobs", "-j", default=1
     )
+    scheduler: str | None = run_option(
+        None, "Run legs on the workers of a Dask scheduler.", metavar="ADDRESS"
+    )
+    local_cluster: int | None = number_option(
+        RUN, "jobs", "Run legs on a Dask cluster of so many workers, started here."
+    )
     engine: Choice = ENGINE
     guide: bool = run_option(
         False,
