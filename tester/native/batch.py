@@ -41,6 +41,7 @@ from tester.native.leg import (
     sizes_of,
 )
 from tester.native.program import VERSION_ARRAYS, version_arrays
+from tester.native.transition_log import TransitionLog
 from tester.program.expectations import BLOCK_EPISODES
 from tester.program.program import Program
 from tester.program.replay_file import Leg, with_derived
@@ -149,7 +150,14 @@ class _Memory(ctypes.Structure):
         ("arena_bytes", _U64),
         ("steps", _U64),
         ("grown", _POINTER),
+        ("log", _POINTER),
     ]
+
+
+class _Log(ctypes.Structure):
+    """``struct TransitionLog`` there."""
+
+    _fields_ = [("rows", _POINTER), ("room", _U64), ("made", _U64)]
 
 
 @dataclass(frozen=True)
@@ -256,12 +264,14 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None = None,
         on_progress: Callable[[LegResult], None] | None = None,
+        log: TransitionLog | None = None,
     ) -> list[LegResult]:
         """How each leg ends. What their programs must observe is derived if it is not yet.
 
         Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
         batch is run alone. ``counts``: the transitions of legs that pass are added to them.
         ``on_progress`` is called with what a leg that takes long has done so far; it may raise.
+        ``log``: the first transitions of the last leg are written there.
         """
         if not self._block.size:
             free = native_system.available_memory()
@@ -269,7 +279,7 @@ class LegBatch:
             self._arena = np.empty(_ARENA, np.uint8)
         found: list[LegResult] = []
         while len(found) < len(legs):
-            found += self._call(legs[len(found) :], counts, on_progress)
+            found += self._call(legs[len(found) :], counts, on_progress, log)
         return found
 
     def add_counts(self, counts: Counts) -> None:
@@ -282,6 +292,7 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None,
         on_progress: Callable[[LegResult], None] | None,
+        log: TransitionLog | None,
     ) -> Iterator[LegResult]:
         """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
@@ -290,6 +301,7 @@ class LegBatch:
         words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
         words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
+        rows = None if log is None else _Log(log.rows.ctypes.data, len(log.rows), 0)
         memory = _Memory(
             self._block.ctypes.data,
             self._block.size,
@@ -297,6 +309,7 @@ class LegBatch:
             self._arena.size,
             _STEPS,
             self._grown.ctypes.data,
+            None if rows is None else ctypes.addressof(rows),
         )
         at = ctypes.addressof(memory)
         done = 1
@@ -318,9 +331,11 @@ class LegBatch:
                 if again:
                     return  # again, with more of what ran out
             if row[ResultWord.STATUS] in (RunStatus.IDLE, RunStatus.FINDING):
+                if log is not None and rows is not None:
+                    log.made = rows.made
                 yield self._result(leg, row.tolist())
             else:
-                yield self._alone(leg, counts)
+                yield self._alone(leg, counts, log)
 
     @staticmethod
     def call(function: Callable[..., int], *arguments: Any) -> int:
@@ -366,9 +381,12 @@ class LegBatch:
         self._forms.append(form)
         return form
 
-    def _alone(self, leg: Leg, counts: Counts | None) -> LegResult:
+    def _alone(self, leg: Leg, counts: Counts | None, log: TransitionLog | None) -> LegResult:
         run = NativeLegRun(with_derived(leg), self._protocol, self._form_of(leg).rules)
+        run.steps = None if log is None else []
         outcome = run.run()
+        if log is not None:
+            log.take(run.steps or [])
         if counts is not None and outcome.finding is None:
             tables = counts.tables()
             for name, cells in run.counts().items():
