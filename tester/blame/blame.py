@@ -4,8 +4,9 @@ The leg is compared with its neighbours (`tester.blame.neighbours`), which diffe
 or one delay. What the failure needs is absent where it is absent: a transition is the more to
 blame, the fewer of the neighbours that do not fail so make it as often. And where the leg passes
 once a transition does something else (`tester.blame.interventions`), the failure does not happen
-without what that transition does. Invariant: the result depends on the leg alone; at most `_RUNS`
-legs are run with changed rows.
+without what that transition does. Many changes make one run pass by moving it in time; one is a
+remedy if it mends the neighbours that fail as well, and the same leg with drawn delays. Invariant:
+the result depends on the leg alone; at most `_RUNS` changes are tried.
 """
 
 from __future__ import annotations
@@ -13,26 +14,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 
+from protocols.loader import LoadedProtocol
 from runtime.controller.source_location import transition_location
-from tester.blame.interventions import Cell, remedies
+from tester.blame.interventions import Cell, Change, changes, passes_with
 from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
-from tester.execution.events import Finding
+from tester.execution.events import Finding, Verdict
 from tester.program.replay_file import Leg
-from tester.shrink.trials import Trials
+from tester.shrink.scripts import with_policy
+from tester.shrink.trials import Trials, derived
 
 SHOWN: Final = 5
-_RUNS: Final = 300
-_FOR_EACH: Final = 60
-"""Changed rows for each transition, at most."""
-_ENOUGH: Final = 2
-"""Remedies of a transition after which no more are looked for."""
-_TRANSITIONS: Final = 10
-"""Of which remedies are looked for: those that are absent most often."""
+_RUNS: Final = 1200
+"""Changed rows that are tried, at most."""
+_FOR_EACH: Final = 120
+"""And for each transition."""
+_FAILING: Final = 16
+"""Other failing legs that a remedy has to mend, at most."""
+_MENDED: Final = 0.9
+"""Share of them that it has to."""
+_SLOWER: Final = 3
+"""So many times as long with delays."""
+_TIMINGS: Final = ("uniform", "heavy_tail")
+_KEYS: Final = 4
 _PATIENCE: Final = 4
 """A run with a changed row hangs after so many times the ticks of the failing one."""
 _LEAST_PATIENCE: Final = 2000
@@ -96,13 +104,17 @@ class _Passing:
 def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
     """``kind``: how the leg fails (`tester.shrink.trials.ending_of`)."""
     steps, _ = trials.traced(leg)
-    passing = []
+    passing, failing = [], []
     for neighbour in neighbours(leg, trials.protocol):
         traced = trials.traced_if_possible(neighbour.leg)
-        if traced is not None and not alike(_verdict(traced[1]), kind):
+        if traced is None:
+            continue
+        if not alike(_verdict(traced[1]), kind):
             passing.append(_Passing(neighbour, traced[0]))
+        if traced[1] is not None:
+            failing.append(derived(neighbour.leg))
     names = trials.machines_of(leg)
-    suspects = _suspects(leg, steps, passing, names, trials)
+    suspects = _suspects(_Case(leg, kind, steps, passing, failing, names), trials)
     if not passing:
         return Blame(suspects)
     shared = [_shared(steps, each.steps) for each in passing]
@@ -134,48 +146,117 @@ def _cells(steps: Steps, names: Sequence[tuple[str, int]]) -> list[Cell]:
     ]
 
 
-def _suspects(
-    leg: Leg,
-    steps: Steps,
-    passing: Sequence[_Passing],
-    names: Sequence[tuple[str, int]],
-    trials: Trials,
-) -> tuple[Suspect, ...]:
-    made = _cells(steps, names)
+@dataclass(frozen=True)
+class _Case:
+    """A leg, its transitions, and what is next to it. ``names``: of controllers."""
+
+    leg: Leg
+    kind: str
+    steps: Steps
+    passing: Sequence[_Passing]
+    failing: Sequence[Leg]
+    names: Sequence[tuple[str, int]]
+
+
+def _suspects(case: _Case, trials: Trials) -> tuple[Suspect, ...]:
+    made = _cells(case.steps, case.names)
     often, last = Counter(made), {cell: place for place, cell in enumerate(made)}
-    counts = [Counter(_cells(each.steps, names)) for each in passing]
+    counts = [Counter(_cells(each.steps, case.names)) for each in case.passing]
     total = max(1, len(counts))
     never = {cell: sum(not count[cell] for count in counts) / total for cell in often}
     seldom = {cell: sum(count[cell] < often[cell] for count in counts) / total for cell in often}
     order = sorted(often, key=lambda cell: (-never[cell], -seldom[cell], -last[cell]))
-    found = _remedies(leg, order, int(steps[-1, 0]) if len(steps) else 0, trials)
+    for cell in _missing(case.kind, trials):
+        order.insert(0, cell)
+        last[cell], never[cell], seldom[cell] = len(made), 0.0, 0.0
+    found = _remedies(case, order, trials)
 
     def weight(cell: Cell) -> tuple[float, ...]:
-        """Those with remedies, the latest first; then those that are absent most often."""
+        """Those with remedies, a small one before others, the latest first; then those that are
+        absent most often."""
         if cell in found:
-            return -len(found[cell]), -last[cell]
+            return -found[cell].mended, not found[cell].small, -last[cell]
         return 0, -(never[cell] + seldom[cell]), -last[cell]
 
-    return tuple(
-        Suspect(*_named(cell, trials), seldom[cell], tuple(found.get(cell, ())))
-        for cell in sorted(often, key=weight)[:SHOWN]
-    )
+    suspects = []
+    for cell in sorted((cell for cell in last if cell in often or cell in found), key=weight):
+        remedy = found.get(cell)
+        name, where = _named(cell, trials)
+        if remedy is not None and remedy.source != cell:
+            where = _named(remedy.source, trials)[1]
+        words = () if remedy is None else remedy.words
+        suspects.append(Suspect(name, where, seldom[cell], words))
+    return tuple(suspects[:SHOWN])
 
 
-def _remedies(leg: Leg, order: Sequence[Cell], ticks: int, trials: Trials) -> dict[Cell, list[str]]:
-    """What each of the cells could do instead, for the first of them."""
-    limit = min(leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
-    leg = replace(leg, deadlock_limit=limit)
-    found: dict[Cell, list[str]] = {}
-    left = _RUNS
-    for cell in order[:_TRANSITIONS]:
-        for change, passes in remedies(leg, trials.protocol, cell, min(left, _FOR_EACH)):
-            left -= 1
-            if passes:
-                found.setdefault(cell, []).append(change)
-            if len(found.get(cell, ())) == _ENOUGH:
-                break
+def _missing(kind: str, trials: Trials) -> list[Cell]:
+    """The row that there is not, of an undefined transition."""
+    verdict, _, place = kind.partition(" ")
+    names = place.split(".")
+    if verdict != Verdict.UNDEFINED_TRANSITION.value or len(names) != 3:
+        return []
+    machine = trials.protocol.info.machine(names[0])
+    states, events = (each.members() for each in (machine.STATES, machine.EVENTS))
+    return [(names[0], states.index(names[1]), events.index(names[2]))]
+
+
+@dataclass(frozen=True)
+class _Remedy:
+    """What a cell could do instead. ``mended``: share of failing legs; ``small``: see `Change`."""
+
+    words: tuple[str, ...]
+    mended: float
+    small: bool
+    source: Cell
+
+
+def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, _Remedy]:
+    """What mends the leg, and nearly everything that fails next to it."""
+    protocol = trials.protocol
+    ticks = int(case.steps[-1, 0]) if len(case.steps) else 0
+    limit = min(case.leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
+    leg = replace(case.leg, deadlock_limit=limit)
+    tried = (change for cell in order for change in islice(changes(protocol, cell), _FOR_EACH))
+    passing = [each for each in islice(tried, _RUNS) if passes_with(leg, protocol, each)]
+    if not passing:
+        return {}
+    slow = _SLOWER * limit
+    others = [replace(each, deadlock_limit=slow) for each in _failing(case, trials)]
+    found: dict[Cell, _Remedy] = {}
+    for change in passing:
+        mended = _mended(change, others, protocol)
+        best = found.get(change.cell)
+        if mended < _MENDED or (best is not None and mended < best.mended):
+            continue
+        if best is None or mended > best.mended:
+            best = _Remedy((), mended, False, change.source)
+        words, small = (*best.words, change.words), best.small or change.small
+        found[change.cell] = replace(best, words=words, small=small)
     return found
+
+
+def _mended(change: Change, others: Sequence[Leg], protocol: LoadedProtocol) -> float:
+    """The share of other legs that pass with it; less than is needed, once that is certain."""
+    failed = 0
+    for leg in others:
+        failed += not passes_with(leg, protocol, change)
+        if failed > (1 - _MENDED) * len(others):
+            return 0.0
+    return 1 - failed / max(1, len(others))
+
+
+def _failing(case: _Case, trials: Trials) -> list[Leg]:
+    """Legs that fail next to the leg, spread over their kinds."""
+    leg = case.leg
+    drawn = [
+        replace(with_policy(leg, delays), program=replace(leg.program, run_key=key, derived=False))
+        for key in range(1, _KEYS + 1)
+        for delays in _TIMINGS
+    ]
+    endings = trials.endings(drawn, sound=True)
+    found = [derived(each) for each, ending in zip(drawn, endings) if ending]
+    near = case.failing[:: max(1, -(-len(case.failing) // (_FAILING - len(found))))]
+    return [*near, *found]
 
 
 def _named(cell: Cell, trials: Trials) -> tuple[str, str]:

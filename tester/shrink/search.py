@@ -43,6 +43,9 @@ from tester.shrink.small_numbers import reading_steps
 from tester.shrink.trials import Trials, derived
 
 _RUN_KEYS: Final = 8
+_MANY_KEYS: Final = 32
+_LARGE: Final = 6
+"""Accesses of a result that is worth more run keys."""
 _KEY_STEP: Final = 7919
 _KEYS: Final = (1 << 63) - 1
 _INTERRUPTED: Final = "interrupted"
@@ -133,6 +136,7 @@ class Shrinker:
         self._steps = (*program_steps(), *system_steps(protocol))
         self._policy = leg.description.network.delays if is_drawn(leg.description) else ""
         self._retimed = False
+        self._keys = _RUN_KEYS
 
     def run(self) -> Shrunk:
         """Search to the end, to the limit, or to Ctrl-C. Raises DoesNotFail."""
@@ -174,9 +178,24 @@ class Shrinker:
             while self._round():
                 pass
         self._retimed = False
+        self._to_the_end()
+        while self._is_large() and self._policy and self._round_of_many_timings():
+            self._to_the_end()
+
+    def _to_the_end(self) -> None:
         self._write_down()
         while self._round() | self._shorter_delays() | self._read_better():
             pass
+
+    def _is_large(self) -> bool:
+        return Size.of(self._best.program).accesses > _LARGE
+
+    def _round_of_many_timings(self) -> bool:
+        """A minimum that a person cannot hold in mind is one of timing, most likely."""
+        self._retimed, self._keys = True, _MANY_KEYS
+        removed = self._round()
+        self._retimed, self._keys = False, _RUN_KEYS
+        return removed
 
     def _round(self) -> bool:
         """Everything once; whether anything could be removed."""
@@ -238,7 +257,7 @@ class Shrinker:
     def _timings(self, leg: Leg) -> Iterator[Leg]:
         """The leg with its drawn delays under further run keys."""
         drawn = leg if is_drawn(leg.description) else with_policy(leg, self._policy)
-        for number in range(1, _RUN_KEYS):
+        for number in range(1, self._keys):
             key = (leg.program.run_key + number * _KEY_STEP) & _KEYS
             yield replace(drawn, program=replace(leg.program, run_key=key, derived=False))
 

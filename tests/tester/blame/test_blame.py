@@ -16,6 +16,9 @@ from tests.tester.shrink.failing import failing
     ("bug", "transition"),
     [
         ("mi-fill-wakes-nothing", "Directory.IM.Memory_Data"),
+        pytest.param(
+            *("mi-late-putx-not-expected", "Directory.MI.PUTX_NotOwner"), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_planted_transition_is_blamed(bug: str, transition: str, tmp_path: Path) -> None:

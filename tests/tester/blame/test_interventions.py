@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tester.blame.interventions import passes_with, remedies
+from tester.blame.interventions import Change, changes, passes_with
+from tests.tester.native.equality import loaded
 from tests.tester.shrink.failing import failing
 
 
@@ -16,10 +17,38 @@ def test_the_right_row_makes_a_leg_pass(tmp_path: Path) -> None:
     state, event = machine.STATES.IM, machine.EVENTS.Memory_Data
     cell = ("Directory", state, event)
     row = machine.TRANSITIONS[state, event]
-    assert not passes_with(small, broken.protocol, cell, row)
-    found = dict(remedies(small, broken.protocol, cell, 200))
-    assert any(found.values())
-    assert not all(found.values())
+    assert not passes_with(small, broken.protocol, Change(cell, "as it is", row, True, cell))
+    found = {change.words: change for change in changes(broken.protocol, cell)}
+    passing = {w for w, change in found.items() if passes_with(small, broken.protocol, change)}
+    assert "with k_wakeWaiting" in passing
+    assert found["with k_wakeWaiting"].small
+    assert len(passing) < len(found)
     assert machine.TRANSITIONS[state, event] is row, "nothing outlives a run"
-    assert not passes_with(small, broken.protocol, cell, row)
-    assert len(dict(remedies(small, broken.protocol, cell, 3))) == 3
+    assert not passes_with(small, broken.protocol, Change(cell, "as it is", row, True, cell))
+
+
+def test_rows_that_differ_least_come_first_and_none_comes_twice() -> None:
+    protocol = loaded("MSI")
+    machine = protocol.info.machine("L1Cache")
+    cell = ("L1Cache", machine.STATES.S, machine.EVENTS.Inv)
+    found = list(changes(protocol, cell))
+    rows = {(change.row.next, change.row.actions, change.row.stalls) for change in found}
+    assert len(rows) == len(found)
+    assert {change.words.split(" ")[0] for change in found} == {"with", "without", "as"}
+    assert found[0].words.startswith("without ")
+    assert found[0].small
+    assert " in place of " in found[-1].words
+    assert not found[-1].small
+    assert all(change.source == cell for change in found)
+
+
+def test_a_row_that_is_not_there_is_that_of_another_state() -> None:
+    protocol = loaded("MSI")
+    machine = protocol.info.machine("L1Cache")
+    cell = ("L1Cache", machine.STATES.M, machine.EVENTS.DataOwner)
+    assert cell[1:] not in machine.TRANSITIONS
+    found = list(changes(protocol, cell))
+    assert found
+    for change in found:
+        assert change.row is machine.TRANSITIONS[change.source[1:]]
+        assert change.words.startswith("as in ")
