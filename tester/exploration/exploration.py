@@ -16,7 +16,6 @@ from protocols.loader import LoadedProtocol
 from tester.exploration.native_search import (
     Choice,
     End,
-    FoundAt,
     Judgement,
     Kind,
     NativeSearch,
@@ -178,7 +177,7 @@ def _search(
                 notify(statistics)
     except (KeyboardInterrupt, SystemExit) as error:
         interruption = error
-    finding = _finding(native, native.found()) if end is End.FOUND else None
+    finding = what_was_found(native) if end is End.FOUND else None
     cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end is End.FULL else None
     return _Searched(end, statistics, finding, native.refusal(), cells, piled_up, interruption)
@@ -187,7 +186,9 @@ def _search(
 # ------------------------------------------------------------------ what was found
 
 
-def _finding(native: NativeSearch, found: FoundAt) -> Finding:
+def what_was_found(native: NativeSearch) -> Finding:
+    """What ended a search, with a shortest way to it."""
+    found = native.found()
     way = native.concrete(native.way_to(found.state, found.choice))
     trace = follow(native, way)
     kind = native.rest() if found.choice is None else found.kind

@@ -190,7 +190,7 @@ def _is_same(
     verdict = finding.verdict
     if found.kind in (Kind.VALUE, Kind.OLD_VALUE, Kind.TWO_WRITERS):
         request = finding.request
-        of_program = request is not None and request.role == Role.ACTION
+        of_program = request is not None and request.role in (Role.ACTION, Role.OPEN)
         return of_program and verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS)
     if found.kind is Kind.DEADLOCK:
         return verdict is Verdict.HANG
