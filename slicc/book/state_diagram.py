@@ -13,6 +13,7 @@ from typing import cast
 import graphviz
 
 from slicc import ir
+from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import StateAttributes, state_graph
 from slicc.coverage.cells import Cells, Status
 from slicc.coverage.report import MEANINGS
@@ -20,8 +21,9 @@ from slicc.text.markup import dot_html, dot_text, dot_tooltip
 
 _LABEL_WIDTH = 24
 _LABEL_LINES = 6
+_FEW_EDGES = 4
 # Dark enough to read on white, one per source state in turn, so that an edge can be followed.
-_COLORS = (
+COLORS = (
     "#1f5f99",
     "#a8431f",
     "#2f7d4f",
@@ -51,10 +53,19 @@ _STATUS_COLORS = {
 
 
 def state_diagram(
-    machine: ir.Machine, protocol: str, covered: Cells | None = None
+    machine: ir.Machine,
+    protocol: str,
+    place: Place = in_one_page,
+    covered: Cells | None = None,
+    *,
+    titled: bool = True,
 ) -> graphviz.Digraph:
-    """The diagram of one machine; its ``source`` is the DOT text. ``covered``: what is known of its
-    cells, which gives edges their colours."""
+    """The diagram of one machine; its ``source`` is the DOT text.
+
+    States and edges link to their rows and cells at ``place``; in SVG an edge has a class
+    ``e-EVENT`` for each of its events. ``covered``: what is known of its cells, which gives edges
+    their colours. ``titled``: with the machine's name and a legend.
+    """
     if covered is not None and machine.name not in covered.machines:
         covered = None
     diagram = graphviz.Digraph(
@@ -69,7 +80,7 @@ def state_diagram(
             "fontsize": "16",
             "labelloc": "t",
             "labeljust": "l",
-            "label": _title(machine, protocol, covered is not None),
+            "label": _title(machine, protocol, covered is not None) if titled else "",
         },
         node_attr={
             "fontname": "Helvetica",
@@ -105,14 +116,16 @@ def state_diagram(
             dot_text(state),
             _node_label(state, kept[state]),
             tooltip=_tooltip(state, about, kept[state], stalled[state]),
+            URL=place(f"m-{machine.name}", f"s-{machine.name}-{state}"),
             **_node_style(about),
+            **_node_size(sum(state in ends for ends in edges)),
         )
     if machine.states.default in graph:
         diagram.node(_START, shape="point", width="0.12", color="#33475b", tooltip="initial state")
         diagram.edge(_START, dot_text(machine.states.default), color="#33475b")
     if any(target == _COMPUTED for _, target in edges):
         diagram.node(_COMPUTED, "*", shape="circle", style="dashed", tooltip="computed")
-    colors = {state: _COLORS[index % len(_COLORS)] for index, state in enumerate(graph)}
+    colors = {state: COLORS[index % len(COLORS)] for index, state in enumerate(graph)}
     for (state, target), events in edges.items():
         color, tooltip = colors[state], ", ".join(events)
         if covered is not None:
@@ -126,6 +139,8 @@ def state_diagram(
             color=color,
             fontcolor=color,
             tooltip=dot_tooltip(tooltip),
+            URL=place(f"m-{machine.name}", f"c-{machine.name}-{state}-{events[0]}"),
+            **{"class": " ".join(f"e-{event}" for event in events)},
         )
     return diagram
 
@@ -187,7 +202,7 @@ def _colors_legend() -> str:
 def _node_label(name: str, keeps: list[str]) -> str:
     if not keeps:
         return f"<<b>{dot_html(name)}</b>>"
-    text = "<br/>".join(dot_html(line) for line in _wrap(keeps, 20, 3))
+    text = "<br/>".join(dot_html(line) for line in label_lines(keeps, 20, 3))
     return (
         f'<<b>{dot_html(name)}</b><br/><font point-size="9" color="#5b6b7a">&#8635; {text}</font>>'
     )
@@ -205,6 +220,14 @@ def _node_style(about: StateAttributes) -> dict[str, str]:
     return style
 
 
+def _node_size(edges: int) -> dict[str, str]:
+    """Where many edges end, they need an outline that is long enough to tell them apart."""
+    if edges <= _FEW_EDGES:
+        return {}
+    more = min(edges - _FEW_EDGES, 12)
+    return {"width": f"{0.75 + 0.12 * more:.2f}", "height": f"{0.5 + 0.06 * more:.2f}"}
+
+
 def _tooltip(state: str, about: StateAttributes, kept: list[str], stalled: list[str]) -> str:
     parts = [about["desc"] or state]
     if about["permission"] is not None:
@@ -217,12 +240,16 @@ def _tooltip(state: str, about: StateAttributes, kept: list[str], stalled: list[
 
 
 def _edge_label(events: list[str]) -> str:
-    # The blanks keep a label off the edge that it stands beside.
-    return dot_text("\n".join(f"  {line}  " for line in _wrap(events, _LABEL_WIDTH, _LABEL_LINES)))
+    return beside_an_edge(label_lines(events, _LABEL_WIDTH, _LABEL_LINES))
 
 
-def _wrap(events: Sequence[str], width: int, lines: int) -> list[str]:
-    """Comma-separated events in lines of about ``width``; what is too much is counted."""
+def beside_an_edge(lines: Sequence[str]) -> str:
+    """A label with blanks, which keep it off the edge that it stands beside."""
+    return dot_text("\n".join(f"  {line}  " for line in lines))
+
+
+def label_lines(events: Sequence[str], width: int, lines: int) -> list[str]:
+    """Comma-separated names in lines of about ``width``; what is too much is counted."""
     result: list[str] = []
     used = 0
     for event in events:

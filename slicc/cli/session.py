@@ -6,7 +6,7 @@ Invariant: findings go to stderr before the command's own output goes to stdout.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Session:
     """The protocols of one command and what was found in them."""
 
-    def __init__(self, protocols: list[CompiledProtocol]) -> None:
+    def __init__(self, protocols: list[CompiledProtocol], sink: DiagnosticSink) -> None:
         self.protocols = protocols
+        self.sink = sink
 
     def require_different_names(self) -> None:
         """Two protocols of one name would be written to one place."""
@@ -90,7 +91,6 @@ def compiling(
 
     What is no file may be the name of a shipped protocol. ``examine`` may change what was found.
     """
-    from protocols import shipped
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
     from slicc.loading.reader import CannotRead
@@ -100,7 +100,7 @@ def compiling(
         if not root.is_dir():
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
-    files = [_named(file, shipped()) for file in files]
+    files = [named_file(file) for file in files]
     try:
         protocols = compile_files(files, options.include, sink, options.prelude)
     except CannotRead as error:
@@ -109,19 +109,20 @@ def compiling(
     if examine is not None:
         examine(protocols, sink)
     _report(sink, format, color)
-    yield Session(protocols)
+    yield Session(protocols, sink)
     sys.stdout.flush()
-    if format is DiagnosticFormat.TEXT:
+    if format is not DiagnosticFormat.JSON:
         print(_summary(sink), file=sys.stderr)
     if sink.error_count or (warnings_are_errors and sink.warning_count):
         raise typer.Exit(FOUND)
 
 
-def _named(file: Path, shipped: Mapping[str, Path]) -> Path:
+def named_file(file: Path) -> Path:
     """The file, or that of the shipped protocol. Raises Stop for a name that is neither."""
+    from protocols import shipped as shipped_protocols
     from slicc.text.suggest import suggest
 
-    name = str(file)
+    name, shipped = str(file), shipped_protocols()
     if file.exists() or (name not in shipped and (file.suffix or file.name != name or name == ".")):
         return file
     if name not in shipped:
@@ -136,7 +137,7 @@ def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> Non
         from slicc.diagnostics.render_json import render_json
 
         sys.stderr.write(render_json(sink.in_source_order(), sink.left_out()))
-    elif sink.diagnostics:
+    elif sink.diagnostics and format is not DiagnosticFormat.GITHUB:
         from slicc.diagnostics.render_text import render_text
 
         colored = _colored(color)

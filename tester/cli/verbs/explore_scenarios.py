@@ -31,9 +31,10 @@ _USED: Final = frozenset(
 """What has an effect with scenarios."""
 
 
-def explore_scenarios(options: ExploreOptions, rules: Rules) -> int:
+def explore_scenarios(options: ExploreOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     _check(options)
+    rules = Rules(options.bound or 0, options.max_states, options.wide)
     seen: Statistics | None = None
 
     def notify(statistics: Statistics) -> None:

@@ -13,13 +13,13 @@ from slicc.text.command.version import installed_version
 from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
 from tester.blame.report import as_table
+from tester.blame.small_leg import Small, small
 from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import is_text, load_any
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.cli.session import tune_collector
-from tester.cli.shrinking import Small, small
 from tester.engines.selection import choose
 from tester.litmus.binding import text_of_leg
 from tester.program.program import Program

@@ -106,7 +106,8 @@ class _Plan:
         steps = self._followed.arrivals.get(Kept(channel, number), ())
         end = len(self._followed.steps)
         unknown = message > len(steps)
-        if unknown and self._engine.now >= (1 + end) * self._apart:
+        over = self._engine.now >= (1 + end) * self._apart
+        if unknown and (over or channel in self._followed.eager):
             return 0
         step = end + AFTERWARDS if unknown else steps[message - 1]
         if is_never(step):
