@@ -33,7 +33,7 @@ SAMPLE = {
     "msi-order-meets-an-eviction": (LINES, Kind.ERROR, "undefined-transition L1Cache.SI_A.Inv"),
     "mi-dma-write-not-merged": (Bounds(engines=True), Kind.VALUE, "wrong-value"),
     "mi-dma-read-leaves-a-transaction": (Bounds(engines=True), Kind.LEAK, "leak"),
-    "mesi-writer-does-not-wait-for-readers": (Bounds(), Kind.TWO_WRITERS, "wrong-value"),
+    "mesi-reader-keeps-the-line": (Bounds(), Kind.TWO_WRITERS, "wrong-value"),
 }
 
 
