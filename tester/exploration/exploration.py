@@ -17,7 +17,6 @@ from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,
     End,
-    FoundAt,
     Judgement,
     Kind,
     NativeSearch,
@@ -188,7 +187,7 @@ def _search(
                 notify(statistics)
     except (KeyboardInterrupt, SystemExit) as error:
         interruption = error
-    finding = _finding(native, native.found()) if end is End.FOUND and report else None
+    finding = what_was_found(native) if end is End.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end is End.FULL else None
     return _Searched(end, statistics, finding, native.refusal(), cells, piled_up, interruption)
@@ -197,8 +196,9 @@ def _search(
 # ------------------------------------------------------------------ what was found
 
 
-def _finding(native: NativeSearch, found: FoundAt) -> Finding:
-    judged = native.judgement()
+def what_was_found(native: NativeSearch) -> Finding:
+    """What ended a search, with a shortest way to it."""
+    found, judged = native.found(), native.judgement()
     way = native.concrete(native.way_to(found.state, found.choice))
     trace = follow(native, way)
     if found.kind is Kind.INVARIANT:

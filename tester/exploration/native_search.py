@@ -34,6 +34,8 @@ _POINTER = ctypes.c_void_p
 _ROOT: Final = Path(__file__).parents[1] / "native" / "cpp"
 _FUNCTIONS: Final = {
     "explore_open": (_POINTER, (_POINTER, _U64, _POINTER)),
+    "explore_script": (_U64, (_POINTER, _POINTER)),
+    "explore_outcomes": (_U64, (_POINTER, _POINTER, _POINTER, _U64)),
     "explore_close": (None, (_POINTER,)),
     "explore_run": (_I64, (_POINTER, _U64, _POINTER)),
     "explore_help": (None, (_POINTER, _POINTER)),
@@ -53,6 +55,10 @@ _FUNCTIONS: Final = {
     "explore_judgement": (None, (_POINTER, _POINTER)),
     "explore_random_walk": (_U64, (_POINTER, _U64, _U64, _POINTER)),
 }
+MOST_REGISTERS: Final = 32
+"""``THREAD_REGISTERS``."""
+BEFOREHAND: Final = 8
+"""In the place of a choice: what an agent does before its program."""
 _MOST_CHOICES: Final = 512
 _MOST_STEPS: Final = 256
 _MOST_CODE: Final = 8192
@@ -265,6 +271,23 @@ class NativeSearch:
         if self._handle:
             self._library.explore_close(self._handle)
             self._handle = None
+
+    # ------------------------------------------------------------------ scripts
+
+    def follow_script(self, words: Sequence[int]) -> bool:
+        """Let agents do what the words of `tester.exploration.script` say. Before `run`."""
+        given = np.array(words, np.uint64)
+        return bool(self._library.explore_script(self._handle, given.ctypes.data))
+
+    def outcomes(self) -> list[tuple[tuple[int, ...], int]]:
+        """What registers held at the end of all programs, as numbers of values, and a state."""
+        count = self._library.explore_outcomes(self._handle, None, None, 0)
+        registers = np.zeros((count, MOST_REGISTERS), np.uint8)
+        states = np.zeros(count, np.uint32)
+        self._library.explore_outcomes(
+            self._handle, registers.ctypes.data, states.ctypes.data, count
+        )
+        return [(tuple(row), state) for row, state in zip(registers.tolist(), states.tolist())]
 
     # ------------------------------------------------------------------ searching
 

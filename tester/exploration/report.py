@@ -18,7 +18,7 @@ from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
 from tester.exploration.invariants import Invariant
-from tester.exploration.native_search import Choice, ChoiceKind, End, Kind
+from tester.exploration.native_search import BEFOREHAND, Choice, ChoiceKind, End, Kind
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
 
@@ -68,7 +68,9 @@ class Namer:
         if choice.kind is ChoiceKind.ISSUE:
             agent = self.system.agents[choice.what].name
             verb = OPERATIONS[choice.which].verb
-            return f"{agent} {verb} {self.place(choice.which, choice.where)}".rstrip()
+            early, where = divmod(choice.where, BEFOREHAND)
+            text = f"{agent} {verb} {self.place(choice.which, where)}".rstrip()
+            return f"{text} beforehand" if early else text
         if choice.kind is ChoiceKind.WAKE:
             return f"{self.system.controllers[choice.what]} looks at what waits"
         name = self.message(choice.type or 0)

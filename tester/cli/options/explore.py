@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from slicc.text.command.options import argument
 from tester.cli.options.common import (
     SYSTEM,
     Format,
@@ -14,12 +15,22 @@ from tester.cli.options.common import (
     run_option,
     system_option,
 )
+from tester.cli.options.litmus import ModelChoice
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExploreOptions(ProtocolOptions):
     """``gpu-tester explore``."""
 
+    files: tuple[Path, ...] = argument(
+        "Racy scenarios whose conditions are decided over all of their runs; without any, agents "
+        "do whatever they can.",
+        "FILE",
+        (),
+    )
+    model: ModelChoice = run_option(
+        ModelChoice.sc, "How scenarios are driven and judged, as by litmus (sc)."
+    )
     caches: int | None = number_option(
         SYSTEM, "explored_caches", "First-level caches with a port (as many as give two agents)."
     )

@@ -16,6 +16,8 @@ from tester.cli.checks import check_directory, check_files, check_includes
 from tester.cli.counterexamples import Written, write_counterexample
 from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
+from tester.cli.options.litmus import ModelChoice
+from tester.cli.verbs.explore_scenarios import explore_scenarios
 from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.exploration.coverage import cells_of, machines_of
@@ -41,6 +43,10 @@ def explore(options: ExploreOptions) -> int:
     check_includes(options)
     check_directory("--output", options.output)
     check_files({"--coverage": options.coverage})
+    if options.files:
+        return explore_scenarios(options)
+    if options.model is not ModelChoice.sc:
+        raise ConfigError("--model has no effect without a scenario")
     name = options.protocol or "GPU_VIPER"
     protocol = load_protocol(name, options.include, None, True, options.prelude)
     rules = Rules(

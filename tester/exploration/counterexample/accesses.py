@@ -16,6 +16,7 @@ import numpy as np
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from runtime.types.atomic_op import AtomicKind
+from tester.arrays import IntArray
 from tester.execution.handover import agents_of
 from tester.exploration.counterexample.followed import Began
 from tester.exploration.operations import NAMES, OPERATIONS, Operation, Target
@@ -47,10 +48,15 @@ class NoProgram(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The load, or fetch-add, whose value was wrong, and which accesses it is judged by."""
+    """The load, or fetch-add, whose value was wrong, and which accesses it is judged by: stores
+    that were complete before it, or the fetch-adds of other agents on its word."""
 
     last: Began
     before: tuple[Began, ...]
+
+    @property
+    def adds(self) -> bool:
+        return self.last.operation.startswith("atomic")
 
     def __contains__(self, access: Began) -> bool:
         return access is self.last or access in self.before
@@ -85,6 +91,8 @@ class _Episode:
     agent: int
     scope: int
     rows: list[tuple[Began, Operation]]
+    word: int | None = None
+    """The line to whose word it adds, as episodes do at their beginning."""
 
 
 def program_of(
@@ -113,13 +121,17 @@ def _operation(access: Began) -> Operation:
 
 
 def _judged(accesses: Sequence[Began], last: Began | None) -> Judged | None:
-    """Values are compared with what was complete before: stores in an order of their own."""
+    """Values are compared with what was complete before: stores in an order of their own. Of
+    fetch-adds the tester compares those that race, too, where they open episodes."""
     if last is None:
         return None
-    writes = "atomic" if last.operation.startswith("atomic") else "store"
+    if last.operation.startswith("atomic"):
+        adds = [a for a in accesses if (a.where, a.operation) == (last.where, last.operation)]
+        latest = {each.agent: each for each in adds}
+        return Judged(last, tuple(each for each in latest.values() if each is not last))
     chain: list[Began] = []
     for access in accesses:
-        same = access.where == last.where and access.operation.startswith(writes)
+        same = access.where == last.where and access.operation.startswith("store")
         follows = not chain or chain[-1].ended <= access.step or chain[-1].agent == access.agent
         complete = access.ended <= last.step or access.agent == last.agent
         if same and follows and complete and access.step < last.step:
@@ -151,6 +163,10 @@ def _episodes(
             for other in judged.before:
                 if other.agent != agent:
                     current.pop(other.agent, None)
+        if judged is not None and judged.adds and access in judged:
+            current.pop(agent, None)
+            found.append(_Episode(agent, 0, [], access.where))
+            continue
         episode = current.get(agent)
         if episode is None:
             spec = abilities[places[agent]]
@@ -174,7 +190,8 @@ def _arrays(
     lanes = max(agent.lanes for agent in agents)
     rows = [row for episode in episodes for row in episode.rows]
     group = np.full((len(episodes), lanes), INACTIVE, np.int32)
-    group[:, 0] = 0
+    for number, episode in enumerate(episodes):
+        group[number, 0] = 0 if episode.word is None else 1 + episode.word
     address = np.full((len(rows), lanes), INACTIVE, np.int64)
     value = np.zeros((len(rows), lanes), np.uint64)
     kinds = [_ACTIONS[operation.name.partition(".")[0]] for _, operation in rows]
@@ -196,7 +213,7 @@ def _arrays(
         np.array([places[episode.agent] for episode in episodes], np.int32),
         np.cumsum([0, *(len(episode.rows) for episode in episodes)]),
         group,
-        np.array([FIRST_ADDRESS + system.bounds.lines * line_size]),
+        _words(system, line_size),
         np.array(kinds, np.uint8),
         np.array([ATOMIC_BYTES if kind == ATOMIC else 1 for kind in kinds], np.uint8),
         address,
@@ -204,6 +221,15 @@ def _arrays(
         action_scope=np.array([operation.scope for _, operation in rows], np.uint8),
         action_op=np.array([AtomicKind.ADD if k == ATOMIC else 0 for k in kinds], np.uint8),
         episode_scope=np.array(scopes, np.uint8),
+    )
+
+
+def _words(system: SmallSystem, line_size: int) -> IntArray:
+    """One behind all lines, which nothing adds to; then that of each line."""
+    layout, lines = layout_of(system), system.bounds.lines
+    in_line = layout.words + (layout.owners - 1) * ATOMIC_BYTES
+    return FIRST_ADDRESS + np.array(
+        [lines * line_size, *(line * line_size + in_line for line in range(lines))]
     )
 
 

@@ -65,7 +65,7 @@ def counterexample(
     """Of an exploration that found something: the first leg that fails in the same way, else the
     best one there is."""
     assert found.finding is not None
-    followed = follow(protocol, found.system, found.finding)
+    followed = follow(protocol, found.system, found.rules, found.finding)
     best: Counterexample | None = None
     for way in _ways(found, followed):
         try:
@@ -190,7 +190,7 @@ def _is_same(
     verdict = finding.verdict
     if found.kind in (Kind.VALUE, Kind.OLD_VALUE, Kind.TWO_WRITERS):
         request = finding.request
-        of_program = request is not None and request.role == Role.ACTION
+        of_program = request is not None and request.role in (Role.ACTION, Role.OPEN)
         return of_program and verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS)
     if found.kind is Kind.DEADLOCK:
         return verdict is Verdict.HANG
@@ -249,6 +249,9 @@ def _difference(
             )
     if order.late is not None:
         return f"{ends}: the message of step {order.late.step + 1} was sent too late"
+    assert found.finding is not None
+    if found.finding.kind is Kind.INVARIANT:
+        return f"{ends}: every transition of the trace was taken, but it judges no invariants"
     return f"{ends}, although every transition of the trace was taken"
 
 

@@ -1,8 +1,9 @@
 """Lets a timed engine take the order of a counterexample, and writes down how.
 
 Step k of the counterexample gets a tick, so many after that of step k - 1. A message is delayed by
-what is left, when it is sent, until the tick of the step in which it is to arrive. Invariant: steps
-are further apart than any latency of the system, so messages arrive in the order of the steps
+what is left, when it is sent, until the tick of the step in which it is to arrive; what the
+counterexample does not send, because it ends before, arrives behind it. Invariant: steps are
+further apart than any latency of the system, so messages arrive in the order of the steps
 wherever each one is sent before it is to arrive.
 """
 
@@ -103,11 +104,14 @@ class _Plan:
         address = line << self.line_bits
         number = NO_LINE if address < FIRST_ADDRESS else line - (FIRST_ADDRESS >> self.line_bits)
         steps = self._followed.arrivals.get(Kept(channel, number), ())
-        if message > len(steps):
+        end = len(self._followed.steps)
+        unknown = message > len(steps)
+        over = self._engine.now >= (1 + end) * self._apart
+        if unknown and (over or channel in self._followed.eager):
             return 0
-        step = steps[message - 1]
+        step = end + AFTERWARDS if unknown else steps[message - 1]
         if is_never(step):
-            step = len(self._followed.steps) + AFTERWARDS
+            step = end + AFTERWARDS
         cycles = (1 + step) * self._apart - self._engine.now
         if cycles < 0 and (self.late is None or step < self.late.step):
             self.late = Late(step, channel)

@@ -50,12 +50,14 @@ class Began:
 @dataclass(frozen=True)
 class Followed:
     """``arrivals``: for messages of each kind, in the order of sending, the step in which each
-    arrives; a number behind all steps: in none. ``queues``: by agent, where its requests arrive."""
+    arrives; a number behind all steps: in none. ``queues``: by agent, where its requests arrive.
+    ``eager``: channels of which messages arrive at once."""
 
     accesses: tuple[Began, ...]
     arrivals: dict[Kept, tuple[int, ...]]
     steps: tuple[Step, ...]
     queues: tuple[str, ...]
+    eager: frozenset[str] = frozenset()
 
     def continued(self, accesses: Iterable[Began], locations: int) -> Followed:
         """The same with further accesses behind its last step. ``locations``: of a line."""
@@ -74,7 +76,9 @@ def channel_of_slots(system: System) -> list[str]:
     return [*channels, *system.buffers, *on_bus]
 
 
-def follow(protocol: LoadedProtocol, system: SmallSystem, finding: Finding) -> Followed:
+def follow(
+    protocol: LoadedProtocol, system: SmallSystem, rules: Rules, finding: Finding
+) -> Followed:
     """Let the counterexample happen once more, without any bound, and watch what it sends."""
     built = build_completed(protocol.info, system.description, 0)
     queues = [built.requesters[agent.requester].queue.name for agent in system.agents]
@@ -93,6 +97,7 @@ def follow(protocol: LoadedProtocol, system: SmallSystem, finding: Finding) -> F
         {kept: tuple(found) for kept, found in watch.arrivals.items()},
         finding.trace,
         tuple(queues),
+        frozenset(system.buffers[number] for number in system.to_memory),
     )
 
 

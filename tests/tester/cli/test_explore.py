@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from slicc.text.command.exit_status import FINE, FOUND
 from tester.cli.main import app
+from tester.litmus.shipped import shipped_folder
 from tests.planted.bugs import BUGS
 
 BY_NAME = {bug.name: bug for bug in BUGS}
@@ -46,3 +48,28 @@ def test_a_directory_that_is_none_is_refused_before_the_search(tmp_path: Path) -
     (tmp_path / "file").write_text("")
     result = gpu_tester("explore", "-p", "MSI", "--output", str(tmp_path / "file"))
     assert result.exit_code == MISUSE and "--output" in result.stderr
+
+
+def test_scenarios_are_decided(tmp_path: Path) -> None:
+    tests = [str(shipped_folder("litmus") / f"{name}.litmus") for name in ("CoRR", "MP+line")]
+    done = gpu_tester("explore", "-p", "MSI", *tests, "--no-progress")
+    assert done.exit_code == FINE and "EXHAUSTED: 2 scenarios" in done.stdout
+    assert done.stdout.count("never, in every run") == 2
+    table = json.loads(gpu_tester("explore", "-p", "MSI", tests[0], "--format", "json").stdout)
+    assert table[0]["verdict"] == "exhausted" and len(table[0]["outcomes"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("{CAS}", "CAS.litmus: atomic operations of scenarios cannot be explored"),
+        ("{SB} --caches 3", "--caches has no effect with a scenario"),
+        ("--model tso", "--model has no effect without a scenario"),
+        ("{none}", "cannot be read"),
+    ],
+)
+def test_misuse_with_scenarios(words: str, message: str) -> None:
+    folder = shipped_folder("litmus")
+    files = {name: folder / f"{name}.litmus" for name in ("CAS", "SB", "none")}
+    done = gpu_tester("explore", "-p", "MSI", *words.format(**files).split())
+    assert done.exit_code == MISUSE and message in done.stderr

@@ -102,7 +102,7 @@ def test_help_fits_and_has_sections(verb: str, width: int) -> None:
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= width
     assert ("What to run:" in lines) == (verb != "status")
-    assert ("Arguments:" in lines) == (verb not in ("run", "explore", "mutate"))
+    assert ("Arguments:" in lines) == (verb not in ("run", "mutate"))
 
 
 def test_every_verb_is_in_the_help_in_one_line() -> None:

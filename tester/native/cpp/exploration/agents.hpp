@@ -8,6 +8,7 @@
 #pragma once
 
 #include "exploration/oracle.hpp"
+#include "exploration/script.hpp"
 #include "requesters/registry.hpp"
 #include "untimed/steps.hpp"
 
@@ -65,6 +66,7 @@ struct Agents {
     u8 current[MOST_AGENTS];  // slot + 1 of what the agent waits for
     Oracle oracle;
     Words word[MAX_LINES];
+    Script script;
     // What a step came to.
     u32 finding;
     u32 found_agent, found_where, found_value;
@@ -96,8 +98,14 @@ inline const u64* access_addresses(const Context& x, const Access& access) {
 
 inline u64 access_lines_key(const Access& access) { return 1 + (access.op << 8 | access.where); }
 
+inline u32 stored_value(const Agents& a, const Access& access) {
+    if (LIKELY(!a.script.used)) return a.oracle.pending(access.agent, access.where);
+    const ScriptStep* step = a.script.last(access.agent, 1);
+    return step ? step->value : FIRST_TOKEN;
+}
+
 inline void put_value(const Context& x, const Access& access, u32, u8* to) {
-    const u32 value = agents_of(x).oracle.pending(access.agent, access.where);
+    const u32 value = stored_value(agents_of(x), access);
     __builtin_memcpy(to, &value, LOCATION_BYTES);
 }
 
@@ -137,8 +145,15 @@ inline void client_loaded(Context& x, Access& access, u64, u32, const u8* bytes)
     Agents& a = agents_of(x);
     u32 value;
     __builtin_memcpy(&value, bytes + (access_addresses(x, access)[0] & LINE_MASK), LOCATION_BYTES);
-    if (!a.oracle.end_load(access.agent, access.where, value))
+    if (UNLIKELY(a.script.used)) {
+        const ScriptStep* step = a.script.last(access.agent, 0);
+        if (value < FIRST_TOKEN || value >= FIRST_TOKEN + a.script.tokens)
+            found(a, FOUND_VALUE, access.agent, access.where, value);
+        else if (step && step->reg != NO_REGISTER)
+            a.script.registers_now[step->reg] = static_cast<u8>(value);
+    } else if (!a.oracle.end_load(access.agent, access.where, value)) {
         found(a, FOUND_VALUE, access.agent, access.where, value);
+    }
     access_ended(x, access);
 }
 
@@ -212,8 +227,69 @@ inline u32 places_of(const Agents& a, u32 op) {
     }
 }
 
+inline bool idle(const Agents& a, u32 agent) {
+    for (u32 slot = 0; slot <= a.locations(); slot++) {
+        if (a.access[agent][slot]) return false;
+    }
+    return true;
+}
+
+// Whether others have completed what a step waits for.
+inline bool script_needs_met(const Agents& a, const ScriptStep& step) {
+    for (u32 other = 0; other < a.count; other++) {
+        const u32 need = step.needs[other];
+        if (!need) continue;
+        if (a.script.at[other] < need || (a.script.at[other] == need && !idle(a, other)))
+            return false;
+    }
+    return true;
+}
+
+// Whether any program has begun.
+inline bool script_begun(const Agents& a) {
+    for (u32 agent = 0; agent < a.count; agent++) {
+        if (a.script.at[agent]) return true;
+    }
+    return false;
+}
+
+// Loads and stores of zeroes, one at a time, before all programs.
+inline u32 script_preparations(Context& x, const Agents& a, Choice* out, u32 room) {
+    u32 count = 0;
+    for (u32 agent = 0; agent < a.count; agent++) {
+        if (!a.script.length[agent]) continue;
+        for (u32 op = 0; op < 2; op++) {
+            for (u32 where = 0; where < a.locations() && count < room; where++) {
+                if (!may_begin(x, a, agent, op, where)) continue;
+                out[count++] = {Choice::ISSUE, static_cast<u8>(agent), static_cast<u8>(op),
+                                static_cast<u8>(where | BEFOREHAND)};
+            }
+        }
+    }
+    return count;
+}
+
+// What programs may do next.
+inline u32 script_beginnings(Context& x, const Agents& a, Choice* out, u32 room) {
+    const Script& script = a.script;
+    u32 count = 0;
+    if (!script_begun(a)) {
+        if (x.s->messages.live || x.wakes[0]) return 0;
+        if (script.prepares) count = script_preparations(x, a, out, room);
+    }
+    for (u32 agent = 0; agent < a.count; agent++) {
+        if (script.at[agent] == script.length[agent] || count == room) continue;
+        const ScriptStep& step = script.steps[agent][script.at[agent]];
+        const bool free = idle(a, agent) || (step.overlaps && !a.access[agent][0]);
+        if (free && script_needs_met(a, step) && may_begin(x, a, agent, step.op, step.where))
+            out[count++] = {Choice::ISSUE, static_cast<u8>(agent), step.op, step.where};
+    }
+    return count;
+}
+
 // Everything that may be begun. Returns how many.
 inline u32 beginnings(Context& x, const Agents& a, Choice* out, u32 room) {
+    if (UNLIKELY(a.script.used)) return script_beginnings(x, a, out, room);
     u32 count = 0;
     for (u32 agent = 0; agent < a.count; agent++) {
         if (a.current[agent]) continue;
@@ -232,6 +308,7 @@ inline u32 beginnings(Context& x, const Agents& a, Choice* out, u32 room) {
 
 inline void note_beginning(Agents& a, const Access& access) {
     const u32 agent = access.agent;
+    if (UNLIKELY(a.script.used)) return;
     switch (access.kind) {
         case AccessKind::LOAD: a.oracle.begin_load(agent, access.where); break;
         case AccessKind::STORE:
@@ -272,6 +349,10 @@ inline u64 free_sequence(const Context& x, const Agents& a, u32 requester) {
 // Begin an access; its request arrives at once.
 inline void begin(Context& x, Agents& a, Choice choice) {
     const u32 agent = choice.what;
+    if (UNLIKELY(a.script.used)) {
+        if (!(choice.where & BEFOREHAND)) a.script.at[agent]++;
+        choice.where &= BEFOREHAND - 1;
+    }
     const Operation& o = a.operations[choice.which];
     Requester& r = requester_at(x, a.agents[agent].requester);
     step_begin(x);
@@ -341,6 +422,13 @@ inline void classify_values(Coder<Writer>& code) {
     u32 count = 0;
     code.kind[CLEARED] = CLEARED;
     __builtin_memset(code.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
+    if (UNLIKELY(a.script.used)) {  // every value is itself
+        for (u32 i = 0; i < a.script.tokens; i++) {
+            const u8 value = static_cast<u8>(FIRST_TOKEN + i);
+            code.kind[value] = code.number[value] = code.kind_of[value] = value;
+        }
+        return;
+    }
     for (u64 left = a.oracle.used; left; left &= left - 1) {
         const u32 value = static_cast<u32>(__builtin_ctzll(left));
         const Token& t = a.oracle.tokens[value];
@@ -368,6 +456,7 @@ inline void classify_values(Coder<Writer>& code) {
 // is over and nowhere any more does not.
 inline void code_knowledge(Coder<Writer>& code) {
     Agents& a = agents_of(code.x);
+    if (UNLIKELY(a.script.used)) return;
     u8 example[MAX_TOKENS] = {};
     for (u64 left = a.oracle.used; left; left &= left - 1) {
         const u32 value = static_cast<u32>(__builtin_ctzll(left));
@@ -393,6 +482,7 @@ inline void code_knowledge(Coder<Writer>& code) {
 
 inline void code_knowledge(Coder<Reader>& code) {
     Agents& a = agents_of(code.x);
+    if (UNLIKELY(a.script.used)) return;
     u32 count = 0;
     code.small(count);
     for (u64 left = a.oracle.used; left; left &= left - 1)
@@ -498,8 +588,17 @@ inline void code_words(Code& code) {
 }
 
 template <class Code>
+inline void code_script(Code& code) {
+    Agents& a = agents_of(code.x);
+    if (LIKELY(!a.script.used)) return;
+    for (u32 agent = 0; agent < a.count; agent++) code.word(a.script.at[agent]);
+    for (u32 i = 0; i < a.script.registers; i++) code.word(a.script.registers_now[i]);
+}
+
+template <class Code>
 inline void code_clients(Code& code) {
     Agents& a = agents_of(code.x);
+    code_script(code);
     if constexpr (Code::READS) {
         a.oracle.loading = 0;
         a.finding = 0;

@@ -196,6 +196,7 @@ SLICC_API void slicc_explore_close(void* search) {
     free(s->m.renamings);
     free(s->m.invariants.words);
     free(s->hits);
+    s->outcomes.close();
     s->own_visited.close();
     s->parents.close();
     s->ways.close();
@@ -218,6 +219,74 @@ SLICC_API void* slicc_explore_open(const u64* plan, u64 words, const u64* config
         return nullptr;
     }
     return &s;
+}
+
+// ---------------------------------------------------------------- scripts
+
+enum ThreadWord : u32 {
+    THREAD_PREPARES,
+    THREAD_TOKENS,
+    THREAD_REGISTER_COUNT,
+    THREAD_WORDS,
+};
+// Then for each agent how many steps it has, and for each step op, where, value, register, whether
+// it overlaps, and what it needs of each agent.
+
+// Let a search that has not run yet follow programs. False: they are too long, or no memory.
+SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
+    Search& s = *static_cast<Search*>(search);
+    Model& m = s.m;
+    Script script = {};
+    script.used = true;
+    script.prepares = words[THREAD_PREPARES] != 0;
+    script.tokens = static_cast<u8>(words[THREAD_TOKENS]);
+    script.registers = static_cast<u8>(words[THREAD_REGISTER_COUNT]);
+    if (words[THREAD_TOKENS] > MAX_TOKENS - FIRST_TOKEN) return 0;
+    if (words[THREAD_REGISTER_COUNT] > THREAD_REGISTERS) return 0;
+    const u64* at = words + THREAD_WORDS;
+    for (u32 agent = 0; agent < m.agents.count; agent++) {
+        const u64 length = *at++;
+        if (length > THREAD_STEPS) return 0;
+        script.length[agent] = static_cast<u8>(length);
+        for (u64 i = 0; i < length; i++) {
+            ScriptStep& step = script.steps[agent][i];
+            step = {static_cast<u8>(at[0]),
+                    static_cast<u8>(at[1]),
+                    static_cast<u8>(at[2]),
+                    static_cast<u8>(at[3]),
+                    at[4] != 0,
+                    {}};
+            at += 5;
+            for (u32 other = 0; other < m.agents.count; other++)
+                step.needs[other] = static_cast<u8>(*at++);
+        }
+    }
+    __builtin_memset(script.registers_now, FIRST_TOKEN, sizeof script.registers_now);
+    model_start_state(m);
+    const u32 zero = FIRST_TOKEN;
+    for (u32 location = 0; location < m.start_agents.locations(); location++) {
+        slicc_write_memory(m.block, m.start_agents.addresses[location],
+                           reinterpret_cast<const u8*>(&zero), LOCATION_BYTES);
+    }
+    m.regions.save(m.block, m.start_state);
+    __builtin_memcpy(m.start_block, m.block, m.block_bytes);
+    m.start_agents.script = script;
+    m.agents = m.start_agents;
+    s.parents.count = s.ways.count = s.level.count = s.next_level.count = 0;
+    s.waiting = s.code_bytes = 0;
+    return search_begin(s);
+}
+
+// The outcomes so far: THREAD_REGISTERS tokens, less the first one's number, and a state each.
+SLICC_API u64 slicc_explore_outcomes(void* search, u8* registers, u32* states, u64 room) {
+    const Search& s = *static_cast<Search*>(search);
+    for (u64 i = 0; i < s.outcomes.count && i < room; i++) {
+        for (u32 j = 0; j < THREAD_REGISTERS; j++)
+            registers[i * THREAD_REGISTERS + j] =
+                static_cast<u8>(s.outcomes.items[i].registers[j] - FIRST_TOKEN);
+        states[i] = s.outcomes.items[i].state;
+    }
+    return s.outcomes.count;
 }
 
 enum StatWord : u32 {

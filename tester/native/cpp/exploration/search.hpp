@@ -41,8 +41,15 @@ struct FirstHit {
     u16 unused;
 };
 
+// What the registers of a script held when all programs had ended, and a first state of that.
+struct Outcome {
+    u8 registers[THREAD_REGISTERS];
+    u32 state;
+};
+
 struct Search {
     Model m;
+    Sequence<Outcome> outcomes;
     SharedVisited own_visited;
     SharedVisited* visited = nullptr;  // its own, or those of the search that it helps
     Search* leader = nullptr;          // whose level it works on: itself, or what it helps
@@ -129,6 +136,24 @@ inline void expand_one(Search& s, Choice choice) {
     }
 }
 
+// Of a state in which nothing is under way. False: no memory.
+inline bool note_outcome(Search& s) {
+    const Script& script = s.m.agents.script;
+    if (LIKELY(!script.used)) return true;
+    for (u32 agent = 0; agent < s.m.agents.count; agent++) {
+        if (script.at[agent] < script.length[agent]) return true;
+    }
+    for (u64 i = 0; i < s.outcomes.count; i++) {
+        if (!__builtin_memcmp(s.outcomes.items[i].registers, script.registers_now,
+                              THREAD_REGISTERS))
+            return true;
+    }
+    Outcome made;
+    __builtin_memcpy(made.registers, script.registers_now, THREAD_REGISTERS);
+    made.state = s.state;
+    return s.outcomes.add(made);
+}
+
 inline void expand(Search& s, const u8* code) {
     Model& m = s.m;
     Choice choices[MOST_CHOICES];
@@ -141,6 +166,10 @@ inline void expand(Search& s, const u8* code) {
             found(m.agents, rest, NIL, NIL, 0);
             s.end = SEARCH_FOUND;
             s.found_at_rest = true;
+            return;
+        }
+        if (!note_outcome(s)) {
+            s.end = SEARCH_MEMORY;
             return;
         }
     }

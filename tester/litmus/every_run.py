@@ -1,0 +1,187 @@
+"""Every run of a racy scenario on a small system: what it can end with, and what never.
+
+Invariant: an outcome is called impossible only if all runs were explored; what is refused comes
+with a shortest run that ends so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from slicc.text.data import json_text
+from tester.exploration.exploration import Finding, Step, follow, what_was_found
+from tester.exploration.native_search import End, NativeSearch, Rules, Statistics, build
+from tester.exploration.report import Namer, omission_probability
+from tester.litmus.judgement import Judge, judge_of
+from tester.litmus.script import Script
+from tester.scenario_text.conditions import (
+    Model,
+    Outcome,
+    Quantifier,
+    holds,
+    outcome_text,
+    text_of,
+)
+
+_BUDGET = 4000
+"""States between two looks at the clock and at Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """An outcome that some run has. ``objections``: why it must not be, with such a run."""
+
+    outcome: Outcome
+    objections: tuple[str, ...]
+    trace: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class EveryRun:
+    """``finding``: a fault of the protocol, which ended the search."""
+
+    script: Script
+    judge: Judge
+    rules: Rules
+    end: End
+    statistics: Statistics
+    endings: tuple[Ending, ...]
+    finding: Finding | None = None
+    refusal: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all runs were explored."""
+        return self.end is End.COMPLETE
+
+    @property
+    def failed(self) -> bool:
+        return self.finding is not None or any(each.objections for each in self.endings)
+
+
+def explore_scenario(
+    script: Script,
+    model: Model,
+    rules: Rules,
+    notify: Callable[[Statistics], None] | None = None,
+) -> EveryRun:
+    """Raises ConfigError, ScenarioError."""
+    judge = judge_of(script.bound, model)
+    with NativeSearch(build(script.bound.protocol), script.system, rules) as native:
+        if not native.follow_script(script.words):
+            raise MemoryError("a script")
+        end, statistics = End.CONTINUES, native.run(1)[1]
+        while end is End.CONTINUES:
+            end, statistics = native.run(_BUDGET)
+            if notify is not None:
+                notify(statistics)
+        finding = what_was_found(native) if end is End.FOUND else None
+        endings = tuple(_endings(native, script, judge))
+        assert endings or end is not End.COMPLETE, "programs that can end do"
+        return EveryRun(script, judge, rules, end, statistics, endings, finding, native.refusal())
+
+
+def _endings(native: NativeSearch, script: Script, judge: Judge) -> Iterator[Ending]:
+    for registers, state in native.outcomes():
+        outcome = script.outcome(registers)
+        objections = tuple(judge.objections(outcome))
+        trace: tuple[Step, ...] = ()
+        if objections:
+            trace = follow(native, native.concrete(native.way_to(state)))
+        yield Ending(outcome, objections, trace)
+
+
+# ---------------------------------------------------------------- as text
+
+
+def as_lines(name: str, found: EveryRun, namer: Namer) -> Iterator[str]:
+    """The outcomes, what is said of each condition, and a run for what must not be."""
+    scenario, stats = found.script.bound.scenario, found.statistics
+    title = f"{name}: {scenario.title}" if scenario.title else name
+    yield f"{_verdict(found):<10}{title}, {stats.states:,} states, {stats.steps:,} steps"
+    for ending in found.endings:
+        mark = f"   <-- {'; '.join(ending.objections)}" if ending.objections else ""
+        yield f"          {outcome_text(ending.outcome)}{mark}"
+    yield from _conditions(found)
+    never = _never(found)
+    if never:
+        yield f"  {never}"
+    if found.refusal:
+        yield f"  the search stopped: {found.refusal}"
+    yield from _run(found, namer)
+
+
+def _verdict(found: EveryRun) -> str:
+    if found.failed:
+        return "FOUND"
+    return "EXHAUSTED" if found.whole else "LIMIT"
+
+
+def _conditions(found: EveryRun) -> Iterator[str]:
+    for condition in found.judge.conditions:
+        seen = [each for each in found.endings if holds(condition.formula, each.outcome)]
+        text = f"{condition.quantifier.value} {text_of(condition.formula)}"
+        if condition.quantifier is Quantifier.forall:
+            broken = len(seen) < len(found.endings)
+            yield f"  {text}: {'broken' if broken else _so_far(found, 'always')}"
+        elif seen:
+            yield f"  {text}: happens"
+        else:
+            yield f"  {text}: {_so_far(found, 'never')}"
+
+
+def _so_far(found: EveryRun, word: str) -> str:
+    return f"{word}, in every run" if found.whole else f"{word} so far"
+
+
+def _never(found: EveryRun) -> str:
+    """What the model allows and no run of this system ends with."""
+    judge = found.judge
+    if not found.whole or judge.allowed is None or judge.model is None:
+        return ""
+    seen = {judge.values(each.outcome) for each in found.endings}
+    never = len(judge.allowed - seen)
+    chance = omission_probability(found.statistics.states, 128 if found.rules.wide else 64)
+    return (
+        f"{len(judge.allowed) - never} of the {len(judge.allowed)} outcomes of "
+        f"{judge.model.value.upper()} happen; a state was left out with probability {chance:.1g}"
+    )
+
+
+def _run(found: EveryRun, namer: Namer) -> Iterator[str]:
+    """The first run that must not be."""
+    trace = next((each.trace for each in found.endings if each.objections), ())
+    if found.finding is not None:
+        yield f"  {namer.headline(found.finding)}"
+        trace = found.finding.trace
+    for number, step in enumerate(trace, 1):
+        yield f"  {number:>4}  {namer.choice(step.choice)}"
+        for text in namer.transitions(step):
+            yield f"            {text}"
+
+
+def as_json(results: list[tuple[str, EveryRun, Namer]]) -> str:
+    """For programs."""
+    return json_text([_table(*each) for each in results], indent=1)
+
+
+def _table(name: str, found: EveryRun, namer: Namer) -> dict[str, Any]:
+    return {
+        "scenario": name,
+        "protocol": namer.protocol.info.name,
+        "verdict": _verdict(found).lower(),
+        "states": found.statistics.states,
+        "steps": found.statistics.steps,
+        "outcomes": [
+            {
+                "outcome": {str(term): value for term, value in each.outcome.items()},
+                "objections": list(each.objections),
+                "run": [namer.choice(step.choice) for step in each.trace],
+            }
+            for each in found.endings
+        ],
+        "conditions": [line.strip() for line in _conditions(found)],
+        "fault": None if found.finding is None else namer.headline(found.finding),
+    }

@@ -1,0 +1,46 @@
+// Fixed programs in the place of free choice, for scenarios: what each agent does, and what it saw.
+//
+// A step waits until all that its agent has under way has ended, or, where it overlaps, for nothing;
+// and until other agents have completed as many steps as it says. Before all programs, agents may load
+// anything and store the zeroes that are there, one at a time: so programs begin with lines in any
+// state that caches have them in at rest. Invariant: values are numbers of the host's, written as they
+// are, so two states are equal only if every register and every byte is.
+
+#pragma once
+
+#include "untimed/steps.hpp"
+
+inline constexpr u32 THREAD_AGENTS = 8;
+inline constexpr u32 THREAD_STEPS = 16;
+inline constexpr u32 THREAD_REGISTERS = 32;
+inline constexpr u8 NO_REGISTER = 0xff;
+inline constexpr u8 BEFOREHAND = 8;  // in the place of a choice: no step of the program
+
+struct ScriptStep {
+    u8 op;  // 0: load, 1: store, as the first two operations
+    u8 where;
+    u8 value;  // token that is stored
+    u8 reg;
+    bool overlaps;  // with what its agent has under way
+    u8 needs[THREAD_AGENTS];
+};
+
+struct Script {
+    bool used;
+    bool prepares;  // whether lines may be in caches beforehand
+    u8 tokens;      // how many values there are; the first one is zero
+    u8 registers;
+    u8 length[THREAD_AGENTS];
+    ScriptStep steps[THREAD_AGENTS][THREAD_STEPS];
+    // State.
+    u8 at[THREAD_AGENTS];  // steps that were begun
+    u8 registers_now[THREAD_REGISTERS];
+
+    // The last step of a kind that an agent has begun.
+    const ScriptStep* last(u32 agent, u8 op) const {
+        for (u32 i = at[agent]; i--;) {
+            if (steps[agent][i].op == op) return &steps[agent][i];
+        }
+        return nullptr;
+    }
+};

@@ -1,0 +1,159 @@
+"""Racy scenarios decided over all runs: exactly what the model allows, and what a bug makes
+possible."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from protocols.loader import load_protocol
+from slicc.source import SourceFile
+from tester.errors import ConfigError
+from tester.exploration.native_search import ChoiceKind, Rules
+from tester.exploration.report import Namer
+from tester.litmus.every_run import EveryRun, as_lines, explore_scenario
+from tester.litmus.script import script_of
+from tester.litmus.shipped import shipped_folder
+from tester.scenario_text.conditions import Model
+from tester.scenario_text.parser import parse_scenario, read_scenario
+from tester.scenario_text.syntax import Scenario
+from tests.planted.bugs import BUGS
+from tests.tester.exploration.systems import protocol
+
+SMALL = Rules(most_states=400_000)
+BY_NAME = {bug.name: bug for bug in BUGS}
+TWO_THREADS = ("2+2W", "CoRR", "CoRW", "CoWR", "MP", "MP+line", "R", "S", "SB", "SB+line")
+
+LARGE = ("2+2W", "MP", "R", "S")
+"""More than SMALL.most_states on MESI_Two_Level."""
+
+
+@cache
+def explored(name: str, model: Model = Model.sc, of: str = "MSI") -> EveryRun:
+    scenario = read_scenario(shipped_folder("litmus") / f"{name}.litmus")
+    tso = model is Model.tso
+    script = script_of(scenario, protocol(of), (), overlap=tso, prepares=True)
+    return explore_scenario(script, model, SMALL)
+
+
+def parsed(text: str) -> Scenario:
+    return parse_scenario(SourceFile("s.litmus", text))
+
+
+def seen(found: EveryRun) -> set[tuple[int, ...]]:
+    return {found.judge.values(each.outcome) for each in found.endings}
+
+
+@pytest.mark.parametrize("name", TWO_THREADS)
+def test_a_coherent_protocol_ends_exactly_as_sc_allows(name: str) -> None:
+    found = explored(name)
+    assert found.whole and not found.failed
+    assert found.judge.allowed is not None and seen(found) == found.judge.allowed
+
+
+def test_overtaking_loads_make_possible_what_tso_allows_besides() -> None:
+    in_order, overtaking = explored("SB"), explored("SB", Model.tso)
+    assert overtaking.whole and seen(overtaking) == overtaking.judge.allowed
+    assert seen(in_order) < seen(overtaking)
+    namer = Namer(protocol("MSI"), overtaking.script.system)
+    lines = list(as_lines("SB", overtaking, namer))
+    assert lines[0].startswith("EXHAUSTED SB: store buffering")
+    assert any(line.endswith(": happens") for line in lines)
+    (never,) = (line for line in as_lines("SB", in_order, namer) if "forbidden" in line)
+    assert never.endswith("never, in every run")
+
+
+def test_what_must_not_be_is_shown_by_a_run() -> None:
+    """Processors whose loads overtake their stores are not SC."""
+    script = script_of(
+        read_scenario(shipped_folder("litmus") / "SB.litmus"),
+        *(protocol("MSI"), ()),
+        overlap=True,
+        prepares=False,
+    )
+    found = explore_scenario(script, Model.sc, SMALL)
+    assert found.whole and found.failed
+    (wrong,) = (each for each in found.endings if each.objections)
+    assert "forbidden by sc" in wrong.objections and wrong.objections[1].startswith("refused")
+    begun = [step.choice for step in wrong.trace if step.choice.kind is ChoiceKind.ISSUE]
+    assert len(begun) == 6  # of the threads, and what is read at the end
+    lines = list(as_lines("SB", found, Namer(protocol("MSI"), script.system)))
+    assert (
+        lines[0].startswith("FOUND") and sum("<-- forbidden by sc" in line for line in lines) == 1
+    )
+    assert sum(line.endswith(" loads line 0a") for line in lines) == 2
+
+
+def test_a_fault_of_the_protocol_ends_the_search(tmp_path: Path) -> None:
+    bug = BY_NAME["msi-upgrade-is-not-refreshed"]
+    planted = load_protocol(str(bug.plant(tmp_path)), native=True)
+    scenario = read_scenario(shipped_folder("litmus") / "MP+line.litmus")
+    script = script_of(scenario, planted, (), overlap=False, prepares=True)
+    found = explore_scenario(script, Model.sc, SMALL)
+    lines = list(as_lines("MP+line", found, Namer(planted, script.system)))
+    assert found.failed and any("beforehand" in line for line in lines)
+
+
+def test_without_preparation_nothing_is_in_caches_beforehand() -> None:
+    scenario = read_scenario(shipped_folder("litmus") / "CoRR.litmus")
+    script = script_of(scenario, protocol("MSI"), (), overlap=False, prepares=False)
+    found = explore_scenario(script, Model.sc, SMALL)
+    assert found.whole and found.statistics.states < explored("CoRR").statistics.states
+
+
+def test_what_was_not_explored_is_not_called_never() -> None:
+    script = explored("MP").script
+    found = explore_scenario(script, Model.sc, Rules(most_states=1000))
+    assert not found.whole and not found.failed
+    lines = list(as_lines("MP", found, Namer(protocol("MSI"), script.system)))
+    assert lines[0].startswith("LIMIT") and any(line.endswith("never so far") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("atomic add x 1 -> r0 | load x -> r1", "atomic operations"),
+        (
+            "store x = 1 (1 byte) | load x -> r1 (1 byte)",
+            "accesses of a size other than 4 aligned bytes",
+        ),
+        ("store x+64 = 1 | load x -> r1", "explored lines have 16"),
+    ],
+)
+def test_what_cannot_be_explored_is_refused(rows: str, message: str) -> None:
+    text = f'scenario "s"\n\nP0 | P1\n{rows}\n\nexists P1:r1 = 0\n'
+    with pytest.raises(ConfigError, match=message):
+        script_of(
+            parsed(text),
+            protocol("MSI"),
+            (),
+            overlap=False,
+            prepares=True,
+        )
+
+
+def test_a_scenario_without_conditions_is_refused() -> None:
+    text = 'scenario "s"\n\nP0 | P1\nstore x = 1 |\n'
+    with pytest.raises(ConfigError, match="without conditions"):
+        script_of(
+            parsed(text),
+            protocol("MSI"),
+            (),
+            overlap=False,
+            prepares=True,
+        )
+
+
+@pytest.mark.explore
+@pytest.mark.parametrize(
+    ("of", "name"),
+    [
+        *(("MI", name) for name in TWO_THREADS),
+        *(("MESI_Two_Level", name) for name in TWO_THREADS if name not in LARGE),
+    ],
+)
+def test_other_protocols_end_as_sc_allows(of: str, name: str) -> None:
+    found = explored(name, Model.sc, of)
+    assert found.whole and not found.failed and seen(found) == found.judge.allowed
