@@ -138,6 +138,10 @@ class CheckOptions(FilesOptions):
     warnings_are_errors: bool = option(
         False, "Exit with 1 if there is any warning, too.", "-Werror", "--warnings-are-errors"
     )
+    fix: bool = option(
+        False, "Show how errors that have one certain correction would be corrected, and ask."
+    )
+    yes: bool = option(False, "With --fix: write the corrections without asking.")
 
 
 @dataclass(frozen=True, kw_only=True)

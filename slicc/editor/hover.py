@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir
-from slicc.analysis.facts import MachineFacts
-from slicc.analysis.senders import causes, senders
+from slicc.editor.senders import Senders
 from slicc.editor.snapshot import Snapshot
 from slicc.ir import type_rules
 from slicc.resolve.scope.uses import NameKind, Use
@@ -37,8 +36,8 @@ def hover(snapshot: Snapshot, use: Use) -> str:
         name = use.span.text
         if use.type.ref == machine.states.ref:
             parts += _row(machine, name)
-        elif use.type.ref == machine.events.ref and snapshot.protocol is not None:
-            parts += _senders(snapshot.protocol, machine, name)
+        elif use.type.ref == machine.events.ref and snapshot.senders is not None:
+            parts += _senders(snapshot.senders, machine.name, name)
     return "\n\n".join(parts)
 
 
@@ -119,13 +118,12 @@ def _next(transition: ir.Transition) -> str:
     return "" if transition.next.state is None else f"`{transition.next.state}`"
 
 
-def _senders(protocol: ir.Protocol, machine: ir.Machine, event: str) -> Iterator[str]:
-    facts = MachineFacts(protocol, machine)
+def _senders(protocol: Senders, machine: str, event: str) -> Iterator[str]:
     lines = []
-    for cause in causes(facts, event):
+    for cause in protocol.causes(machine, event):
         types = ", ".join(f"`{each}`" for each in cause.types) or "any message"
         lines.append(f"triggered by `{cause.port.ref.name}` for {types}")
-        found = list(senders(facts, cause))
+        found = list(protocol.senders(machine, cause))
         for sender in found[:_SENDERS]:
             what = f"`{sender.action}` of {sender.machine}" if sender.action else sender.machine
             sent = f": {', '.join(f'`{each}`' for each in sender.types)}" if sender.types else ""

@@ -78,10 +78,12 @@ class Project:
         try:
             extensions = None if prelude is None else prelude.extensions
             protocol = compile_loaded(loaded, sink, extensions, index)
+            fresh = Snapshot(loaded, index, tuple(sink.diagnostics), protocol is not None)
+            fresh.prepare()
         except Exception:  # a text half-written in a way that the compiler does not foresee
             _LOG.exception("cannot understand %s", driver)
             return last
-        return Snapshot(loaded, index, tuple(sink.diagnostics), protocol is not None)
+        return fresh
 
     def analyse(self) -> bool:
         """Look for mistakes of the protocols; True if anything was looked at."""

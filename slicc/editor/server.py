@@ -231,14 +231,15 @@ class SliccServer(LanguageServer):
         return found
 
     def _action(self, finding: Diagnostic, fix: Fix) -> types.CodeAction:
-        location = self.location(fix.span)
-        edit = types.TextEdit(location.range, fix.text)
+        changes: dict[str, list[types.TextEdit]] = {}
+        for location in map(self.location, fix.spans):
+            changes.setdefault(location.uri, []).append(types.TextEdit(location.range, fix.text))
         return types.CodeAction(
             fix.title,
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[self._diagnostic(finding)],
             is_preferred=fix.certain,
-            edit=types.WorkspaceEdit(changes={location.uri: [edit]}),
+            edit=types.WorkspaceEdit(changes=changes),
         )
 
 

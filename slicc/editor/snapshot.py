@@ -13,6 +13,7 @@ from functools import cached_property
 from slicc import ir
 from slicc.diagnostics.model import Diagnostic
 from slicc.editor.positions import real
+from slicc.editor.senders import Senders
 from slicc.loading.loader import LoadedProtocol
 from slicc.resolve.index import Index
 from slicc.resolve.scope.uses import Use
@@ -61,6 +62,15 @@ class Snapshot:
             for use in uses:
                 found.setdefault((use.target.file.name, use.target.start), []).append(use)
         return found
+
+    @cached_property
+    def senders(self) -> Senders | None:
+        """Who sends what."""
+        return None if self.protocol is None else Senders(self.protocol)
+
+    def prepare(self) -> None:
+        """Do what the first requests would have to wait for."""
+        _ = self._by_target, self._regions, self.senders
 
     def use_at(self, path: str, offset: int) -> Use | None:
         """The name that a place belongs to; right behind its end counts, too."""

@@ -214,7 +214,7 @@ class Campaign:
             for variant in variants.draw(self.protocol.written, prng)
             if variant.called not in options.without_variants
         ]
-        description = self._description(scenario.shape, drawn)
+        description = self._description(scenario.shape, drawn, prng.fork("avoided"))
         agents, groups = agents_of(description)
         rules = HandoverRules.of(description, groups)
         config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
@@ -452,7 +452,7 @@ class Campaign:
         return max(_ROUNDS * agents, min(drawn, int(LEG_ACCESSES / width)))
 
     def _description(
-        self, shape: profiles.Shape, drawn: Sequence[VariantDescription]
+        self, shape: profiles.Shape, drawn: Sequence[VariantDescription], prng: Prng
     ) -> SystemDescription:
         """The protocol's description in the drawn shape, completed again from what was written.
 
@@ -469,7 +469,8 @@ class Campaign:
                     path = f"requester.{name}.one_request_per_lane"
                     changes[path] = self.options.one_request_per_lane
         changes |= assignments(drawn, self.protocol.info, whole)
-        changes |= avoided(self.options.avoided(self.protocol), base, whole)
+        defects = [one_way(each, prng) for each in self.options.avoided(self.protocol)]
+        changes |= avoided(defects, base, whole)
         changes |= self.options.assignments
         shaped = base.override(changes)
         completed = complete(shaped, self.protocol.info)
@@ -511,6 +512,12 @@ def avoided_defects(
         if defect.called in avoid or not (known_defects or defect.called in attack)
     ]
     return [*there, *(defect for defect in protocol.absent_defects if defect.called in avoid)]
+
+
+def one_way(defect: DefectDescription, prng: Prng) -> DefectDescription:
+    """The defect with one of the ways in which it is avoided."""
+    drawn = prng.fork(defect.called).below(1 + len(defect.instead))
+    return structs.replace(defect, avoid=defect.instead[drawn - 1]) if drawn else defect
 
 
 def avoided(

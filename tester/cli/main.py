@@ -39,7 +39,7 @@ _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
 def _verb(name: str, options: type[Any], help: str, module: str = "", **more: Any) -> Verb:
-    """``module``: where it is, unless that is called as the verb is."""
+    """``module``: where its function is, if not in one of its own name."""
     function = imported(f"tester.cli.verbs.{module or name}", name)
     return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
 
@@ -74,8 +74,14 @@ VERBS: Final = (
         "generate",
         GenerateOptions,
         "Write the first leg of a run as a replay file; run nothing.",
+        module="programs",
     ),
-    _verb("verify", VerifyOptions, "Judge the program in a replay file by a slow second opinion."),
+    _verb(
+        "verify",
+        VerifyOptions,
+        "Judge the program in a replay file by a slow second opinion.",
+        module="programs",
+    ),
 )
 
 

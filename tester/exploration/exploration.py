@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,
     End,
@@ -114,19 +115,24 @@ def explore(
     rules: Rules,
     *,
     symmetry: bool = True,
+    jobs: int = 1,
     notify: Notify | None = None,
     ways: bool = False,
 ) -> Exploration:
     """``ways``: whether a way to each cell is wanted.
 
     Raises ConfigError for what cannot be explored, DescriptionError for bad assignments.
+
+    The result does not depend on ``jobs``, but for where it stops at a limit: what several
+    find is searched again by one, since only its order of states is always the same.
     """
     system = small_system(protocol, bounds, symmetry=symmetry)
     library = build(protocol)
 
-    def search(which: Rules) -> _Searched:
-        with NativeSearch(library, system, which) as native:
-            return _search(native, protocol, system, notify, ways)
+    def search(which: Rules, threads: int = jobs) -> _Searched:
+        with JointSearch(lambda: NativeSearch(library, system, which), threads) as joint:
+            found = _search(joint, protocol, system, notify, report=threads == 1, ways=ways)
+        return search(which, 1) if found.end is End.FOUND and threads > 1 else found
 
     whole = search(rules)
     if whole.end is not End.FULL or rules.bound:
@@ -163,22 +169,26 @@ def _result(system: SmallSystem, rules: Rules, searched: _Searched) -> Explorati
 
 
 def _search(
-    native: NativeSearch,
+    joint: JointSearch,
     protocol: LoadedProtocol,
     system: SmallSystem,
     notify: Notify | None,
+    *,
+    report: bool,
     ways: bool,
 ) -> _Searched:
-    end, statistics = native.run(1)
+    """``report``: whether to follow what was found."""
+    native = joint.leader
+    end, statistics = joint.run(1)
     interruption: BaseException | None = None
     try:
         while end is End.CONTINUES:
-            end, statistics = native.run(_BUDGET)
+            end, statistics = joint.run(_BUDGET)
             if notify is not None:
                 notify(statistics)
     except (KeyboardInterrupt, SystemExit) as error:
         interruption = error
-    finding = _finding(native, native.found()) if end is End.FOUND else None
+    finding = _finding(native, native.found()) if end is End.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end is End.FULL else None
     return _Searched(end, statistics, finding, native.refusal(), cells, piled_up, interruption)
@@ -188,8 +198,11 @@ def _search(
 
 
 def _finding(native: NativeSearch, found: FoundAt) -> Finding:
+    judged = native.judgement()
     way = native.concrete(native.way_to(found.state, found.choice))
     trace = follow(native, way)
+    if found.kind is Kind.INVARIANT:
+        return Finding(found.kind, trace, judged)
     kind = native.rest() if found.choice is None else found.kind
     return Finding(kind, trace, native.judgement())
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import structs
+
 from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
@@ -79,9 +81,13 @@ class UsualSystems:
         if usual is None:
             return []
         protocol = self.protocol
+        ways = [
+            structs.replace(defect, avoid=way)
+            for defect in protocol.written.defects
+            for way in (defect.avoid, *defect.instead)
+        ]
         kept = {
-            tuple(path.split("."))
-            for path in avoided(protocol.written.defects, protocol.written, protocol.description)
+            tuple(path.split(".")) for path in avoided(ways, protocol.written, protocol.description)
         }
         mine, theirs = description.to_dict(), usual.to_dict()
         for data in (mine, theirs):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from time import monotonic
 
-from protocols.loader import LoadedProtocol, load_protocol
+from protocols.loader import LoadedProtocol, load_protocol, locate
 from protocols.unsent import unsent_cells
 from runtime.description import parse_assignment
 from slicc.coverage.file import write_cells
@@ -21,6 +21,7 @@ from tester.exploration import operations
 from tester.exploration.coverage import cells_of, machines_of
 from tester.exploration.exploration import Exploration, Verdict
 from tester.exploration.exploration import explore as explored
+from tester.exploration.invariants import read_invariants
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import (
     Namer,
@@ -32,7 +33,7 @@ from tester.exploration.report import (
     verdict_line,
 )
 from tester.exploration.small_system import Bounds
-from tester.scenario.machine_roles import find_roles
+from tester.scenario.machine_roles import Roles, find_roles
 
 
 def explore(options: ExploreOptions) -> int:
@@ -48,6 +49,8 @@ def explore(options: ExploreOptions) -> int:
         options.wide,
         options.to_rest,
         options.eager_memory,
+        options.local_steps,
+        read_invariants(protocol.info, locate(name)[0], options.invariants),
     )
     bounds = _bounds(options, protocol)
     started = monotonic()
@@ -72,6 +75,7 @@ def explore(options: ExploreOptions) -> int:
             bounds,
             rules,
             symmetry=options.symmetry,
+            jobs=options.jobs,
             notify=notify,
             ways=options.coverage is not None,
         )
@@ -122,10 +126,11 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
         if name not in operations.NAMES:
             known = ", ".join(operations.NAMES)
             raise ConfigError(f"--ops {name}: there are {known}")
+    roles = find_roles(protocol.info, protocol.description)
     return Bounds(
-        caches=options.caches or _usual_caches(protocol),
+        caches=options.caches or _usual_caches(roles),
         lines=options.lines,
-        locations=options.locations,
+        locations=options.locations or _usual_locations(roles),
         agents=options.agents,
         operations=names,
         increments=options.increments,
@@ -134,7 +139,11 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
     )
 
 
-def _usual_caches(protocol: LoadedProtocol) -> int:
+def _usual_caches(roles: Roles) -> int:
     """As many as give two agents; one where other processors stand beside them."""
-    roles = find_roles(protocol.info, protocol.description)
     return 1 if len(roles.agents) > 1 or roles.processors else 2
+
+
+def _usual_locations(roles: Roles) -> int:
+    """Two show false sharing; agents that tolerate stale lines have too many states with them."""
+    return 1 if roles.is_gpu else 2

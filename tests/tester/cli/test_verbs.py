@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from tester.cli.main import VERBS, app
 from tester.cli.main import meant as given_to_the_verb
-from tester.cli.verbs import verify
+from tester.cli.verbs import programs
 from tester.program import verifier
 from tester.program.program import Program
 from tester.program.replay_file import load_leg
@@ -136,7 +136,7 @@ def test_a_program_with_a_race_is_a_bug_of_ours(
     assert gpu_tester("generate", "a.leg", *SMALL).exit_code == 0
     leg = load_leg("a.leg")
     leg = replace(leg, program=without_waits(leg.program))
-    monkeypatch.setattr(verify, "load_leg", lambda path: leg)
+    monkeypatch.setattr(programs, "load_leg", lambda path: leg)
     done = gpu_tester("verify", "a.leg")
     assert done.exit_code == 70
     assert "BUG OF THE TESTER: a.leg: the program of leg 0 of seed 3 is wrong:" in done.stderr

@@ -35,16 +35,41 @@ class Sender:
     types: tuple[str, ...] = ()
 
 
-def causes(facts: MachineFacts, event: str) -> Iterator[Cause]:
-    """The ports that may trigger an event, in the order of polling."""
-    triggering = {source.port for source in facts.sources.get(event, ())}
-    for port in facts.machine.in_ports:
-        if port.ref in triggering:
-            found: dict[str, None] = {}
-            for body in facts.reached(port.body):
-                for types in _guards(body, event, facts.machine.events.ref, ()):
-                    found |= dict.fromkeys(types)
-            yield Cause(port, tuple(found))
+class Senders:
+    """Who sends what in one protocol."""
+
+    def __init__(self, protocol: ir.Protocol) -> None:
+        self._facts = {each.name: MachineFacts(protocol, each) for each in protocol.machines}
+        self._sends = {name: sends_of(facts) for name, facts in self._facts.items()}
+        self._sources = {name: facts.sources for name, facts in self._facts.items()}
+
+    def causes(self, machine: str, event: str) -> Iterator[Cause]:
+        """The ports that may trigger an event, in the order of polling."""
+        facts = self._facts[machine]
+        triggering = {source.port for source in self._sources[machine].get(event, ())}
+        for port in facts.machine.in_ports:
+            if port.ref in triggering:
+                found: dict[str, None] = {}
+                for body in facts.reached(port.body):
+                    for types in _guards(body, event, facts.machine.events.ref, ()):
+                        found |= dict.fromkeys(types)
+                yield Cause(port, tuple(found))
+
+    def senders(self, machine: str, cause: Cause) -> Iterator[Sender]:
+        """Who fills the buffer of a cause's port."""
+        facts = self._facts[machine]
+        if cause.port.ref in facts.processor_ports:
+            yield Sender(PROCESSOR)
+        elif cause.port.ref in facts.memory_ports:
+            yield Sender(MEMORY)
+        link = facts.links.get(cause.port.buffer)
+        for name in self._sends if link is not None else (machine,):
+            for action, sends in self._sends[name].items():
+                for send in sends:
+                    if _arrives(facts, cause, send, link):
+                        types = _types(cause, send)
+                        if types is not None:
+                            yield Sender(name, action.name, types)
 
 
 def _guards(
@@ -75,22 +100,6 @@ def _compared(condition: ir.Expr) -> Iterator[str]:
             ir.BinaryOperator.EQUAL, ir.FieldAccess() | ir.Local(), ir.EnumConst(member, type_)
         ) if type_.ref.name not in ("MachineType", "State", "Event"):
             yield member
-
-
-def senders(facts: MachineFacts, cause: Cause) -> Iterator[Sender]:
-    """Who fills the buffer of a cause's port."""
-    if cause.port.ref in facts.processor_ports:
-        yield Sender(PROCESSOR)
-    elif cause.port.ref in facts.memory_ports:
-        yield Sender(MEMORY)
-    link = facts.links.get(cause.port.buffer)
-    for machine in facts.protocol.machines if link is not None else (facts.machine,):
-        for action, sends in sends_of(MachineFacts(facts.protocol, machine)).items():
-            for send in sends:
-                if _arrives(facts, cause, send, link):
-                    types = _types(cause, send)
-                    if types is not None:
-                        yield Sender(machine.name, action.name, types)
 
 
 def _arrives(facts: MachineFacts, cause: Cause, send: Send, link: ir.NetworkLink | None) -> bool:
