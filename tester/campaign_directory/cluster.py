@@ -7,6 +7,7 @@ dies is run by another one.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -236,7 +237,10 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
         if scheduler is None:
             address = stack.enter_context(
                 distributed.LocalCluster(
-                    n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.ERROR,
                 )
             )
         try:

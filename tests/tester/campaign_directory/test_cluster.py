@@ -109,8 +109,9 @@ def test_a_cluster_of_this_machine_finds_failures(tmp_path: Path) -> None:
     small = {
         "protocol": str(broken),
         "profile": "replacement",
-        "leg_episodes": 20,
-        "episodes": 100,
+        "leg_episodes": 6,
+        "units": 2,
+        "episodes": 48,
         "no_shrink": True,
     }
     assert campaign(options(tmp_path / "there", local_cluster=2, **small)) == 1

@@ -127,8 +127,9 @@ def test_failures_have_causes_and_files(
             directory,
             protocol=str(broken),
             profile="replacement",
-            leg_episodes=20,
-            episodes=120,
+            leg_episodes=6,
+            units=2,
+            episodes=48,
             jobs=jobs,
             shrink_budget=budget,
         )

@@ -30,8 +30,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page of a campaign")
     broken = BY_NAME["mi-victim-without-data"].plant(tmp_path_factory.mktemp("protocol"))
     kept = folder / "kept here"
-    small = {"profile": "replacement", "leg_episodes": 20, "episodes": 100, "shrink_budget": 30}
-    assert campaign(options(kept, protocol=str(broken), **small)) == 1
+    small = {"profile": "replacement", "leg_episodes": 6, "episodes": 48, "shrink_budget": 30}
+    assert campaign(options(kept, protocol=str(broken), units=2, **small)) == 1
     file = folder / "status.html"
     assert status(StatusOptions(directory=kept, html=file)) == 0
     assert not CampaignDirectory(kept).lock().process_at_work()
