@@ -28,6 +28,7 @@ from tester.cli.options.litmus import LitmusOptions
 from tester.cli.options.mutate import MutateOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.options.shrink import ShrinkOptions
+from tester.cli.options.trace import TraceOptions
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
 every byte."""
@@ -49,6 +50,7 @@ VERBS: Final = (
         "Run the one leg in a replay file again, as it was.",
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
+    _verb("trace", TraceOptions, "Run the requests in a CSV file; say what they cost."),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
@@ -138,10 +140,11 @@ def _input_error(error: Exception) -> Stop | None:
     from tester.errors import ConfigError
     from tester.program.replay_file import ReplayError
     from tester.scenario_text.errors import ScenarioError
+    from tester.trace_file.reader import TraceError
 
     if isinstance(error, ProtocolBroken | ScenarioError):
         return Stop(str(error), complete=True)
-    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError)
+    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError, TraceError)
     return Stop(str(error)) if isinstance(error, given) else None
 
 

@@ -74,7 +74,8 @@ class Session:
 
     ``file``: the replay file that its leg is from; None: legs are drawn, and the file of one that
     fails goes into ``output``. ``trace``: of which line transitions are printed. ``before``: see
-    `prepare`. ``shrink``: None: legs that fail are reported as they are.
+    `prepare`. ``shrink``: None: legs that fail are reported as they are. ``counts``: whether the
+    campaign has statistics.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Session:
         trace: str | None = None,
         before: Callable[[Session, Leg], None] | None = None,
         shrink: Shrink | None = None,
+        counts: bool = False,
     ) -> None:
         self.options = options
         self.protocol = protocol
@@ -98,6 +100,7 @@ class Session:
         self._output = output
         self._before = before
         self._shrink = shrink
+        self.counts = counts
         self.max_seconds: float | None = None
         """The time that there is for legs; one that takes longer is cut."""
         self._started = time.monotonic()
@@ -105,8 +108,9 @@ class Session:
         self._shrinking = ""
         wanted = not (options.no_progress or options.quiet or trace is not None)
         self._progress = Progress(self._line, wanted)
-        self.engine = choose(engine_for(engine, trace), protocol, self.say, warn=_warn)
-        self.campaign = Campaign(protocol, drawn, self.engine)
+        choice = engine_for(engine, trace)
+        self.engine = choose(choice, protocol, self.say, warn=_warn, counts=counts)
+        self.campaign = Campaign(protocol, drawn, self.engine, counts=counts)
         self.finds = Finds()
         """What a run has gone on behind."""
         self.record = RunRecord()
@@ -161,6 +165,7 @@ class Session:
         for campaign in self._earlier:
             self.campaign.totals.merge(campaign.totals)
             self.campaign.coverage.merge(campaign.coverage)
+            self.campaign.merge_statistics(campaign.statistics)
         self._summary(status)
         if self.options.coverage is not None:
             self.campaign.coverage.write(self.options.coverage)
@@ -215,7 +220,9 @@ class Session:
             self.drawn = each.of(self.drawn)
         if without:
             self._earlier.append(self.campaign)
-            self.campaign = Campaign(self.protocol, self.drawn, self.campaign.engine)
+            self.campaign = Campaign(
+                self.protocol, self.drawn, self.campaign.engine, counts=self.counts
+            )
             names = ", ".join(each.what for each in without)
             self.say(f"\nbehind these failures, without {names}")
         return bool(without)

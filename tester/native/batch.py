@@ -25,7 +25,9 @@ from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import POOLS, Words
 from runtime.native.plan_words import NONE
+from runtime.native.statistics import NativeCounters
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
+from runtime.statistics.counted import Counted
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.events import Verdict
@@ -245,6 +247,8 @@ class LegBatch:
         """Arrays that the jobs of this call point at."""
         self._library: Library | None = None
         """That of the last call."""
+        self._counters: NativeCounters | NativeLegRun | None = None
+        """What counts the leg of the last call, if it was counted."""
 
     def takes(self, leg: Leg) -> bool:
         """Whether a leg is small enough for the memory of a batch."""
@@ -255,12 +259,14 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None = None,
         on_progress: Callable[[LegResult], None] | None = None,
+        counted: bool = False,
     ) -> list[LegResult]:
         """How each leg ends.
 
         Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
         batch is run alone. ``counts``: the transitions of legs that pass are added to them.
         ``on_progress`` is called with what a leg that takes long has done so far; it may raise.
+        ``counted``: what the leg, which is the only one, costs is :meth:`counted` afterwards.
         """
         if not self._block.size:
             free = native_system.available_memory()
@@ -268,8 +274,13 @@ class LegBatch:
             self._arena = np.empty(_ARENA, np.uint8)
         found: list[LegResult] = []
         while len(found) < len(legs):
-            found += self._call(legs[len(found) :], counts, on_progress)
+            found += self._call(legs[len(found) :], counts, on_progress, counted)
         return found
+
+    def counted(self) -> Counted:
+        """What the leg of the last call, which was counted, has cost."""
+        assert self._counters is not None, "only a leg that is counted is asked for"
+        return self._counters.counted()
 
     def add_counts(self, counts: Counts) -> None:
         """Add the transitions so far of a leg that was interrupted."""
@@ -281,11 +292,31 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None,
         on_progress: Callable[[LegResult], None] | None,
+        counted: bool,
     ) -> Iterator[LegResult]:
         """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
         library, jobs = self._jobs(legs, counts)
         self._library = library
+        if not counted:
+            self._counters = None
+            yield from self._run_jobs(library, jobs, legs, counts, on_progress)
+            return
+        counters = self._counters = self._protocol.counters(legs[0])
+        library.count(counters.words.ctypes.data)
+        try:
+            yield from self._run_jobs(library, jobs, legs, counts, on_progress)
+        finally:
+            library.count(None)
+
+    def _run_jobs(
+        self,
+        library: Library,
+        jobs: list[_Job],
+        legs: Sequence[Leg],
+        counts: Counts | None,
+        on_progress: Callable[[LegResult], None] | None,
+    ) -> Iterator[LegResult]:
         words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
         words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
@@ -319,7 +350,7 @@ class LegBatch:
             if row[ResultWord.STATUS] in (RunStatus.IDLE, RunStatus.FINDING):
                 yield self._result(leg, row.tolist())
             else:
-                yield self._alone(leg, counts)
+                yield self._alone(leg, counts, self._counters is not None)
 
     @staticmethod
     def call(function: Callable[..., int], *arguments: Any) -> int:
@@ -354,9 +385,11 @@ class LegBatch:
         self._forms.append(form)
         return form
 
-    def _alone(self, leg: Leg, counts: Counts | None) -> LegResult:
-        run = NativeLegRun(leg, self._protocol, self._form_of(leg).rules)
+    def _alone(self, leg: Leg, counts: Counts | None, counted: bool) -> LegResult:
+        run = NativeLegRun(leg, self._protocol, self._form_of(leg).rules, counts=counted)
         outcome = run.run()
+        if counted:
+            self._counters = run
         if counts is not None and outcome.finding is None:
             tables = counts.tables()
             for name, cells in run.counts().items():

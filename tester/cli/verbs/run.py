@@ -19,6 +19,7 @@ from tester.cli.options.common import LegOptions
 from tester.cli.options.legs import DiffOptions, GenerateOptions, RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
 from tester.cli.session import Failed, Session, Shrink, ending, engine_for, tune_collector
+from tester.cli.statistics_file import write_statistics
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
@@ -55,9 +56,12 @@ def _run(options: RunOptions) -> RunEnd:
         trace=options.trace,
         before=_verify if options.verify else None,
         shrink=None if options.no_shrink else Shrink(options.shrink_budget, options.jobs),
+        counts=options.stats is not None,
     )
     series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
-    return session.end(session.run(series.run))
+    status = session.run(series.run)
+    write_statistics(session, options)
+    return session.end(status)
 
 
 def load_drawn(options: RunOptions | DiffOptions | GenerateOptions, native: bool) -> LoadedProtocol:
@@ -235,6 +239,7 @@ def _take(session: Session, result: LegResult) -> Failed | None:
     session.say_passed(result.number, result.summary, result.ending)
     campaign.totals.merge(totals)
     campaign.coverage.merge(result.coverage)
+    campaign.merge_statistics(result.statistics)
     return None
 
 
@@ -244,7 +249,8 @@ def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegRes
     engine = (
         session.engine if session.engine.notify is None else session.engine.notifying(notes.append)
     )
-    campaign = Campaign(session.protocol, replace(session.drawn, episodes=NO_END), engine)
+    drawn = replace(session.drawn, episodes=NO_END)
+    campaign = Campaign(session.protocol, drawn, engine, counts=session.counts)
     plan = campaign.plan(number)
     last = time.monotonic()
 
@@ -262,4 +268,11 @@ def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegRes
     run, finding = campaign.run_leg(plan.leg, progress)
     if finding is not None or notes:
         return LegResult(number)
-    return LegResult(number, plan.summary, ending(run), campaign.totals, campaign.coverage)
+    return LegResult(
+        number,
+        plan.summary,
+        ending(run),
+        campaign.totals,
+        campaign.coverage,
+        campaign.statistics,
+    )
