@@ -8,7 +8,7 @@ classes that it sees. Invariant: counting changes nothing of a run, and counts w
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
@@ -44,7 +44,7 @@ class Counters:
         number = {name: place for place, name in enumerate(self.census.machines)}
         self._number = {id(each): number[each.MACHINE] for each in system.controllers}
         self._ports = dict(zip(system.network.ports, self.census.ports))
-        self.sent: dict[tuple[Any, ...], int] = {}
+        self.sent: defaultdict[tuple[Any, ...], int] = defaultdict(int)
         """By port, class of message, and what its class is told apart by."""
         self.told_by: dict[type[Message], Callable[[Any], tuple[Any, ...]]] = {}
         self.tallies = [[0] * len(TallyWord) for _ in number]
@@ -69,8 +69,9 @@ class Counters:
 
     def _attach(self, system: System) -> None:
         self._engine.counters = self
+        counting = {kind: _counting(kind, self) for kind in (NetworkPort, BusPort)}
         for port in system.network.ports:
-            port.__class__ = _COUNTING[type(port)]
+            port.__class__ = counting[type(port)]
         for is_queue, buffer in zip(self.census.mandatory, system.buffers.values()):
             buffer.__class__ = _CountingQueue if is_queue else _CountingBuffer
         for each in system.controllers:
@@ -223,23 +224,18 @@ class _CountingQueue(_CountingBuffer):
             counters.late += head.arrival != engine.now
 
 
-def _counting(port: type[NetworkPort]) -> type[NetworkPort]:
-    """Ports that count what is sent."""
-    send = port.enqueue
+def _counting(port: type[NetworkPort], counters: Counters) -> type[NetworkPort]:
+    """Ports that count what is sent: more than one message for each transition."""
+    send, sent = port.enqueue, counters.sent
+    told_by, tell_apart = counters.told_by, counters.tell_apart
 
     def enqueue(self: Any, message: Message, latency: int = 1, bypass: bool = False) -> None:
         send(self, message, latency, bypass)
-        counters = self.engine.counters
         kind = message.__class__
-        read = counters.told_by.get(kind) or counters.tell_apart(kind)
-        key = self, kind, read(message)
-        sent = counters.sent
-        sent[key] = sent.get(key, 0) + 1
+        read = told_by.get(kind) or tell_apart(kind)
+        sent[self, kind, read(message)] += 1
 
     return type(port.__name__, (port,), {"__slots__": (), "enqueue": enqueue})
-
-
-_COUNTING = {port: _counting(port) for port in (NetworkPort, BusPort)}
 
 
 class _CountingCache(CacheMemory[Any]):
