@@ -34,6 +34,12 @@ class Engine(StrEnum):
     NATIVE = "native"
 
 
+class DiffFormat(StrEnum):
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
 class Service(StrEnum):
     GITHUB = "github"
     GITLAB = "gitlab"
@@ -150,6 +156,9 @@ class CompileOptions(FilesOptions):
     )
 
 
+_COVERAGE = "Colour transitions by a file that gpu-tester has written with --coverage."
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions(FilesOptions):
     """``slicc graph``."""
@@ -166,6 +175,7 @@ class GraphOptions(FilesOptions):
         shows_default=True,
     )
     machine: str | None = option(None, "Only this machine.", metavar="M")
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +186,29 @@ class TableOptions(FilesOptions):
         *(Path("tables"), "Where to write tables.", "--output", "-o"),
         metavar="DIR",
         shows_default=True,
+    )
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookOptions(CompilerOptions):
+    """``slicc book``."""
+
+    protocol: Path = argument(
+        "A driver or .sm file, or a shipped protocol's name.", "PROTOCOL", complete=_shipped
+    )
+    output: Path = option(
+        *(Path("book"), "Where to write the pages.", "--output", "-o"),
+        metavar="DIR",
+        shows_default=True,
+    )
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
+    single: bool = option(False, "One page that holds all chapters.")
+    runs: tuple[Path, ...] = option(
+        (),
+        "A run to show: a page that `gpu-tester report` writes, or a picture saved from one. "
+        "Repeatable.",
+        metavar="FILE",
     )
 
 
@@ -198,6 +231,36 @@ class SystemOptions(CompilerOptions):
     system: Path | None = option(None, "A description to complete.", metavar="TOML")
     assignments: tuple[str, ...] = option(
         (), "A field to change. Repeatable.", "--set", metavar="PATH=VALUE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions(CompilerOptions):
+    """``slicc diff``."""
+
+    before: Path = argument(
+        "The old version: a driver or .sm file, or a shipped protocol's name.",
+        "BEFORE",
+        complete=_shipped,
+    )
+    after: Path = argument("The new version.", "AFTER", complete=_shipped)
+    diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
+    format: DiffFormat = option(
+        DiffFormat.TEXT, "How the difference is written.", shows_default=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LspOptions:
+    """``slicc lsp``."""
+
+    include: tuple[Path, ...] = option(
+        (), "A further directory to read included files from. Repeatable.", metavar="DIR"
+    )
+    prelude: tuple[Path, ...] = option(
+        (),
+        "Types, functions and constants that the protocols use and the runtime lacks. Repeatable.",
+        metavar="FILE",
     )
 
 

@@ -17,10 +17,15 @@ from pathlib import Path
 from typing import Final
 
 from protocols.loader import LoadedProtocol, reachable
+from protocols.unsent import unsent_cells
+from slicc.coverage.cells import Cells
+from slicc.coverage.file import write_cells
+from slicc.coverage.report import never_hit
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
-from slicc.text.wording import listed
+from slicc.text.wording import duration, listed
+from tester.blame.small_leg import Small, small
 from tester.campaign.campaign import AnyRun, Campaign, Options, kind_of
 from tester.campaign.left_out import ROUNDS, behind
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
@@ -28,7 +33,6 @@ from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
-from tester.cli.shrinking import Small, small
 from tester.cli.trace_output import Tracer
 from tester.diagnosis.failure_report import Failure, render
 from tester.engines.choice import Choice
@@ -45,6 +49,8 @@ from tester.shrink.leg_page import write_leg_page
 from tester.shrink.measure import Size
 from tester.shrink.search import DoesNotFail, finding_of
 from tester.shrink.shrink_report import small_file
+from tester.statistics.documents import write as write_statistics
+from tester.statistics.formats import StatsFormat
 
 Failed = tuple[Leg, LegRun, Finding]
 
@@ -59,6 +65,10 @@ _VERDICTS: Final = {
 def tune_collector() -> None:
     """Runs make much garbage and few cycles: let the collector look less often."""
     gc.set_threshold(100_000, 50, 100)
+
+
+LONG: Final = 10_000
+"""Episodes after which a run names what it has not hit."""
 
 
 @dataclass(frozen=True)
@@ -166,10 +176,18 @@ class Session:
             self.campaign.totals.merge(campaign.totals)
             self.campaign.coverage.merge(campaign.coverage)
             self.campaign.merge_statistics(campaign.statistics)
-        self._summary(status)
-        if self.options.coverage is not None:
-            self.campaign.coverage.write(self.options.coverage)
+        long = self.campaign.totals.episodes >= LONG and not self.options.quiet
+        cells = self._cells() if long or self.options.coverage is not None else None
+        self._summary(status, cells if long else None)
+        if cells is not None and self.options.coverage is not None:
+            write_cells(cells, self.options.coverage)
         return status
+
+    def _cells(self) -> Cells:
+        """What was hit so far, and what cannot be."""
+        coverage, options = self.campaign.coverage, self.options
+        unsent = unsent_cells(self.protocol, coverage.machines, options.include, options.prelude)
+        return coverage.cells(self.protocol.identity.digest, unsent)
 
     def prepare(self, leg: Leg) -> None:
         """What comes before each leg. Raises what ends the command."""
@@ -399,7 +417,17 @@ class Session:
             seconds=self.seconds,
         )
 
-    def _summary(self, status: int) -> None:
+    def write_statistics(self, path: Path | None, format: StatsFormat | None) -> None:
+        """Of all legs, where a session counts; after the last one. Raises OSError."""
+        statistics, totals = self.campaign.statistics, self.campaign.totals
+        if path is None or statistics is None:
+            return
+        name, seed = self.protocol.identity.name, self.drawn.seed
+        title = f"{name}: {totals.episodes:,} episodes, seed {seed}"
+        write_statistics(statistics, path, format, title)
+
+    def _summary(self, status: int, cells: Cells | None) -> None:
+        """``cells``: of a run so long that what it has not hit is of interest."""
         totals, campaign = self.campaign.totals, self.campaign
         verdict = _word(status)
         legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
@@ -421,6 +449,8 @@ class Session:
             print("coverage (executed / defined transitions)")
             for line in campaign.coverage.summary():
                 print(f"  {line}")
+            for line in () if cells is None else never_hit(cells):
+                print(printable_lines(f"  {line}"))
         seconds = self.seconds
         code = "; not yet optimised at first" if self.engine.began_on_tier0 else ""
         print(
@@ -433,13 +463,6 @@ class Session:
 
 def _word(status: int) -> str:
     return _VERDICTS.get(status, "INTERRUPTED")
-
-
-def duration(seconds: float) -> str:
-    """``0:07``, ``1:02:30``."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def engine_for(choice: Choice, trace: str | None) -> Choice:

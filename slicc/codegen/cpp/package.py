@@ -157,7 +157,7 @@ def package(protocol: ir.Protocol, mutants: Sequence[ir.Protocol] = ()) -> Packa
     for machine in views:
         files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
     files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
-    coded = encoding(protocol, names, [writer.own for writer in writers])
+    coded = encoding(protocol, names, [writer.scope for writer in writers])
     files["encoding.hpp"] = _render("encoding.hpp.jinja", view, coded=coded)
     files = {name: placed(text, name) for name, text in files.items()}
     files[SITES] = _rows([("", 0, None), *sites.places])
@@ -349,7 +349,8 @@ def _metadata(
 ) -> str:
     """``kinds``: of each class of messages, what they ask, or the class.
     ``required``: objects that a system must give a machine to be run by this engine.
-    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry."""
+    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry. ``spent``:
+    events of messages that it need not deliver."""
     machines = [
         {
             "name": writer.machine.name,
@@ -367,6 +368,7 @@ def _metadata(
         "kinds": [each.kind.members for each in messages],
         "uncoded": coded.refusals.unknown,
         "numbered": coded.refusals.numbered,
+        "spent": [event for each in coded.spent for event in each.events],
     }
     return json_text(data, indent=1) + "\n"
 

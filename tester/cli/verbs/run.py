@@ -15,11 +15,11 @@ from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.campaign.leg_summary import defects_summary
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
+from tester.cli.options.campaign import CampaignOptions
 from tester.cli.options.common import LegOptions
 from tester.cli.options.legs import DiffOptions, GenerateOptions, RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
 from tester.cli.session import Failed, Session, Shrink, ending, engine_for, tune_collector
-from tester.cli.statistics_file import write_statistics
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
@@ -60,11 +60,13 @@ def _run(options: RunOptions) -> RunEnd:
     )
     series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
     status = session.run(series.run)
-    write_statistics(session, options)
+    session.write_statistics(options.stats, options.stats_format)
     return session.end(status)
 
 
-def load_drawn(options: RunOptions | DiffOptions | GenerateOptions, native: bool) -> LoadedProtocol:
+def load_drawn(
+    options: RunOptions | DiffOptions | GenerateOptions | CampaignOptions, native: bool
+) -> LoadedProtocol:
     """The protocol that was asked for; else the one of a description, or the default."""
     system, wanted = options.system, options.protocol
     if wanted is None:

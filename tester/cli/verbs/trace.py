@@ -9,7 +9,6 @@ from tester.campaign.campaign import Options
 from tester.cli.checks import check_directory, check_files, check_includes, check_shown, check_stats
 from tester.cli.options.trace import TraceOptions
 from tester.cli.session import Failed, Session, engine_for, tune_collector
-from tester.cli.statistics_file import write_statistics
 from tester.cli.verbs.run import DEFAULT_PROTOCOL
 from tester.engines.choice import Choice
 from tester.program.replay_file import Leg, save_leg
@@ -54,7 +53,7 @@ def trace(options: TraceOptions) -> int:
         counts=options.stats is not None,
     )
     status = session.run(lambda session: _run(session, leg, options))
-    write_statistics(session, options)
+    session.write_statistics(options.stats, options.stats_format)
     return status
 
 
