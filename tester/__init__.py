@@ -22,13 +22,14 @@ __all__ = [
     "draw",
     "generate",
     "load_leg",
+    "load_trace",
     "replay",
     "run",
     "save_leg",
 ]
 
 if TYPE_CHECKING:
-    from tester.campaign.run import Result, generate, replay, run
+    from tester.campaign.run import Result, generate, load_trace, replay, run
     from tester.campaign.watcher import Watcher
     from tester.errors import ConfigError
     from tester.execution.events import Finding, Request, Verdict
@@ -49,6 +50,7 @@ else:
         "draw": "tester.shrink.leg_page",
         "generate": "tester.campaign.run",
         "load_leg": "tester.program.replay_file",
+        "load_trace": "tester.campaign.run",
         "replay": "tester.campaign.run",
         "run": "tester.campaign.run",
         "save_leg": "tester.program.replay_file",

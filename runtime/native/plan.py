@@ -115,9 +115,10 @@ Tables = dict[str, list[str]]
 
 
 class Plans:
-    """The plans of one protocol."""
+    """The plans of one protocol. ``counts``: each with its `census`."""
 
-    def __init__(self, protocol: ProtocolInfo, shape: Shape) -> None:
+    def __init__(self, protocol: ProtocolInfo, shape: Shape, counts: bool = False) -> None:
+        self._counts = counts
         self.protocol = replace(protocol, machines=_light(protocol.machines))
         self.shape = shape
         self._tables: Tables = {}
@@ -137,7 +138,9 @@ class Plans:
 
     def census(self, description: SystemDescription) -> Census:
         """What there is to count in such a system. Raises DescriptionError, NotNative."""
-        return self._template(description).census
+        found = self._template(description).census
+        assert found is not None, "only plans that count are asked"
+        return found
 
     def _template(self, description: SystemDescription) -> _Template:
         for place, (known, template) in enumerate(self._kept):
@@ -146,6 +149,7 @@ class Plans:
                 return template
         system = _quiet_system(self.protocol, description)
         template = _Template(system, description, self.shape, self._tables)
+        template.census = census(system) if self._counts else None
         self._kept.append((description, template))
         del self._kept[:-_KEPT]
         return template
@@ -199,7 +203,7 @@ class _Template:
         exporter = _Exporter(system, description, shape, tables)
         words, self._sizes_at = exporter.words()
         self._consumers = exporter.consumers
-        self.census = census(system)
+        self.census: Census | None = None
         self.array: Words = np.array([word & _MASK64 for word in words], np.uint64)
         self.array.flags.writeable = False
 

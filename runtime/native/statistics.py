@@ -22,6 +22,7 @@ from runtime.statistics.words import (
     SAMPLE_TICKS,
     CounterWord,
     TallyWord,
+    bytes_of,
 )
 from runtime.types.enumerations import MessageSizeType, RubyRequestType
 
@@ -34,10 +35,10 @@ _KINDS_OF_ACCESS: Final = 7
 class NativeCounters:
     """The words of one run. ``kinds``: see `kinds_of`."""
 
-    def __init__(self, census: Census, kinds: tuple[tuple[str, ...], ...]) -> None:
+    def __init__(self, census: Census, kinds: tuple[tuple[str, ...], ...], line_size: int) -> None:
         self._census = census
         self._kinds = kinds
-        self._sizes = ("", *MessageSizeType.members())
+        sizes = [bytes_of(size, line_size) for size in MessageSizeType.members()]
         self._pairs = sorted(
             {(network, sender) for network, sender in census.ports}
         )  # rows of messages; receivers are columns
@@ -56,9 +57,11 @@ class NativeCounters:
             CounterWord.IS_ACCESS: [int(n in ACCESSES) for n in range(RubyRequestType.NUM)],
             CounterWord.BUFFER_SERIES: [*census.buffers],
             CounterWord.TABLE_SERIES: [index[name, TABLES] for name in census.machines],
+            CounterWord.BYTES_OF: sizes,
             CounterWord.VICTIM: [-1] * len(census.caches),
             CounterWord.OCCUPANCY: series,
-            CounterWord.MESSAGES: len(self._pairs) * machines * named * len(self._sizes),
+            CounterWord.MESSAGES: len(self._pairs) * machines * named,
+            CounterWord.BYTES: len(self._pairs) * machines * named,
             CounterWord.TALLIES: machines * len(TallyWord),
             CounterWord.LATENCIES: _KINDS_OF_ACCESS * LATENCY_BUCKETS,
             CounterWord.LATENCY_SUMS: _KINDS_OF_ACCESS,
@@ -75,7 +78,8 @@ class NativeCounters:
         for word, each in lists.items():
             if not isinstance(each, int):
                 self.words[self._rooms[word]] = each
-        self.words[CounterWord.SIZES] = len(self._sizes)
+        self.words[CounterWord.END] = len(self.words)
+        self.words[CounterWord.SIZES] = len(sizes)
         self.words[CounterWord.KINDS] = named
         self.words[CounterWord.SERIES] = series
         self.words[CounterWord.BUFFERS] = len(census.buffers)
@@ -86,30 +90,35 @@ class NativeCounters:
         rows = int(self.words[CounterWord.ROWS])
         samples = self._list(CounterWord.SAMPLES).reshape(SAMPLE_ROWS, -1)[:rows]
         tallies = self._list(CounterWord.TALLIES).reshape(-1, len(TallyWord))
+        interval = int(self.words[CounterWord.INTERVAL])
         return Counted(
-            self._messages(),
+            *self._messages(),
             dict(zip(self._census.machines, tallies.tolist())),
             self._latencies(),
-            Occupancy(self._census.series, int(self.words[CounterWord.INTERVAL]), samples.tolist()),
+            Occupancy(self._census.series, interval, samples.copy()),
         )
 
     def _list(self, word: CounterWord) -> npt.NDArray[np.int64]:
         return self.words[self._rooms[word]]
 
-    def _messages(self) -> Counter[Route]:
+    def _messages(self) -> tuple[Counter[Route], Counter[Route]]:
+        """Numbers and bytes."""
         machines = self._census.machines
         kinds = [kind for each in self._kinds for kind in each]
-        shape = len(self._pairs), len(machines), len(kinds), len(self._sizes)
-        table = self._list(CounterWord.MESSAGES).reshape(shape)
+        counts, sizes = self._list(CounterWord.MESSAGES), self._list(CounterWord.BYTES)
+        places = np.flatnonzero(counts)
         found: Counter[Route] = Counter()
-        for place in zip(*(each.tolist() for each in table.nonzero())):
-            pair, receiver, kind, size = place
+        size_of: Counter[Route] = Counter()
+        for place, count, size in zip(
+            places.tolist(), counts[places].tolist(), sizes[places].tolist()
+        ):
+            row, kind = divmod(place, len(kinds))
+            pair, receiver = divmod(row, len(machines))
             network, sender = self._pairs[pair]
-            route = Route(
-                network, machines[sender], machines[receiver], kinds[kind], self._sizes[size]
-            )
-            found[route] += int(table[place])
-        return found
+            route = Route(network, machines[sender], machines[receiver], kinds[kind])
+            found[route] += count
+            size_of[route] += size
+        return found, size_of
 
     def _latencies(self) -> dict[int, Histogram]:
         table = self._list(CounterWord.LATENCIES).reshape(-1, LATENCY_BUCKETS)

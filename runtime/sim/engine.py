@@ -97,6 +97,7 @@ class Engine:
         "_look_sequence",
         "_look_wakeups",
         "consumers",
+        "counters",
         "limits",
         "max_rounds",
         "now",
@@ -130,6 +131,8 @@ class Engine:
         self.watch: Watch | None = None
         self._look_wakeups = self._look_sequence = _NEVER
         self.tap: Callable[[str, Message, int], None] | None = None
+        self.counters: Any = None
+        """What counts the messages of a run that is counted (`runtime.statistics.counters`)."""
 
     def watched(self, watch: Watch, limits: Limits) -> None:
         """Let ``watch`` look for runaways from now on."""

@@ -9,17 +9,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from runtime.statistics.words import LATENCY_BUCKETS, TallyWord
 
 
 class Route(NamedTuple):
-    """Where a message went, what it asked, and its size as the protocol names it."""
+    """Where a message went, and what it asked."""
 
     network: int
     sender: str
     receiver: str
     kind: str
-    size: str
 
 
 @dataclass
@@ -33,12 +35,12 @@ class Histogram:
 
 @dataclass
 class Occupancy:
-    """How much each series held over time: ``rows`` of sums over ``interval / SAMPLE_TICKS`` looks
-    each."""
+    """How much each series held over time. ``sums``: a row for each interval, a column for each
+    series, of what ``interval / SAMPLE_TICKS`` looks saw."""
 
     series: tuple[tuple[str, str], ...]
     interval: int
-    rows: list[list[int]]
+    sums: npt.NDArray[np.int64]
 
 
 @dataclass
@@ -47,6 +49,7 @@ class Counted:
     kind of access (`runtime.requesters.port.AccessKind`)."""
 
     messages: Counter[Route]
+    bytes: Counter[Route]
     machines: dict[str, list[int]]
     latencies: dict[int, Histogram]
     occupancy: Occupancy

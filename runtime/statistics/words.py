@@ -16,6 +16,10 @@ LATENCY_BUCKETS: Final = 64
 """Of a histogram: two for each power of two."""
 
 
+CONTROL_BYTES: Final = 8
+"""Of a message; one that carries data has a line besides, as gem5's networks count."""
+
+
 class TallyWord(IntEnum):
     """What is counted of each machine."""
 
@@ -28,7 +32,10 @@ class TallyWord(IntEnum):
 
 
 class CounterWord(IntEnum):
-    """The head of a run's counters: numbers, and where the lists of the others begin."""
+    """The head of a run's counters: numbers, and where the lists of the others begin.
+
+    What is counted stands in the lists from OCCUPANCY to END, in this order, and begins with 0.
+    """
 
     SIZES = 0
     KINDS = 1
@@ -49,14 +56,22 @@ class CounterWord(IntEnum):
     IS_ACCESS = 16
     BUFFER_SERIES = 17
     TABLE_SERIES = 18
-    VICTIM = 19
-    OCCUPANCY = 20
-    MESSAGES = 21
-    TALLIES = 22
-    LATENCIES = 23
-    LATENCY_SUMS = 24
-    SAMPLES = 25
-    LATE = 26
+    BYTES_OF = 19
+    VICTIM = 20
+    OCCUPANCY = 21
+    MESSAGES = 22
+    BYTES = 23
+    TALLIES = 24
+    LATENCIES = 25
+    LATENCY_SUMS = 26
+    SAMPLES = 27
+    END = 28
+    LATE = 29
+
+
+def bytes_of(size: str, line_size: int) -> int:
+    """Of one message, by its `MessageSizeType`."""
+    return CONTROL_BYTES + (line_size if "Data" in size else 0)
 
 
 def latency_bucket(ticks: int) -> int:

@@ -99,6 +99,7 @@ class CacheMemory(Generic[E]):
     ``lookup(line) -> E`` gives the entry, or None. The set of a line is
     ``(line >> start_index_bit) mod sets``. Latencies are cycles. With ``resource_stalls`` the
     tag and data arrays have banks that are busy for their latency, and so have the atomic ALUs.
+    ``tally`` and ``victim`` are of those who count (`runtime.statistics.counters`).
     """
 
     __slots__ = (
@@ -124,12 +125,16 @@ class CacheMemory(Generic[E]):
         "start_index_bit",
         "tag_array",
         "tag_latency",
+        "tally",
+        "victim",
         "visible",
         "ways",
     )
 
     lookup: Callable[[int], E]
     isTagPresent: Callable[[int], bool]
+    tally: list[int]
+    victim: int
 
     def __init__(
         self,

@@ -86,6 +86,6 @@ def kind_of(message: Message) -> str:
     return message.ENUMERATIONS[field].name_of(getattr(message, field))
 
 
-def kind_field(message: Message) -> str | None:
-    """The field that says what the message asks; None: its class says it."""
+def kind_field(message: Message | type[Message]) -> str | None:
+    """The field that says what a message, or one of a class, asks; None: its class says it."""
     return next((field for field in message.ENUMERATIONS if field not in _NOT_A_KIND), None)

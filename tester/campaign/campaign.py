@@ -180,6 +180,11 @@ class Campaign:
         self._running: Callable[[], int] | None = None
         """Returns the transitions of the running leg."""
 
+    def merge_statistics(self, other: Statistics | None) -> None:
+        """Add those of other legs, where they are wanted."""
+        if self.statistics is not None and other is not None:
+            self.statistics.merge(other)
+
     @property
     def transitions(self) -> int:
         """Transitions executed so far, those of the running leg included."""
@@ -294,7 +299,8 @@ class Campaign:
         if self.statistics is not None:
             counters = Counters(system)
             observers = (*observers, Answers(counters))
-        run = leg_run(leg, system, observers, on_progress)
+        stop = None if counters is None else counters.stop
+        run = leg_run(leg, system, observers, on_progress, stop)
         try:
             watching.run(run)
         finally:
@@ -320,7 +326,7 @@ class Campaign:
         counts = True
         failure: str | None = None
         try:
-            if self.engine.batch is not None and not counted and self.engine.batch.takes(leg):
+            if self.engine.batch is not None and self.engine.batch.takes(leg):
                 counts = False
                 failure = self._in_batch(self.engine.batch, run, on_progress)
                 if not failure:
@@ -339,8 +345,7 @@ class Campaign:
             self._running = None
             if counts and run.started:
                 self._count(run.outcome, run.counts())
-                if self.statistics is not None:
-                    self.statistics.add(run.counted())
+                self._add_counted(run)
         return run
 
     def _in_batch(
@@ -359,18 +364,25 @@ class Campaign:
                 on_progress(run)
 
         try:
-            (result,) = batch.run([run.leg], counts, progress, self._log)
+            counted = self.statistics is not None
+            (result,) = batch.run([run.leg], counts, progress, self._log, counted)
         except CANNOT:
             raise
         except BaseException:
             if run.transitions:
                 batch.add_counts(counts)
                 self._count(run.outcome, counts.tables(run.leg.description))
+                self._add_counted(batch)
             raise
         if not result.failure:
             run.adopt(result.outcome, result.transitions)
             self._count(run.outcome, counts.tables(run.leg.description))
+            self._add_counted(batch)
         return result.failure
+
+    def _add_counted(self, run: NativeLegRun | LegBatch) -> None:
+        if self.statistics is not None:
+            self.statistics.add(run.counted())
 
     def _count(self, outcome: Outcome, counts: Mapping[str, CountsTable]) -> None:
         self.totals.add(outcome)
@@ -548,10 +560,11 @@ def leg_run(
     system: System,
     observers: Iterable[RequestObserver] = (),
     on_progress: Callable[[AnyRun], None] | None = None,
+    on_episodes: Callable[[], None] | None = None,
 ) -> LegRun:
     """A leg ready to run on a system built for it."""
-    rules = handover_rules_of(leg)
-    return LegRun(leg.program, system, leg.deadlock_limit, rules, observers, on_progress)
+    rules, limit = handover_rules_of(leg), leg.deadlock_limit
+    return LegRun(leg.program, system, limit, rules, observers, on_progress, on_episodes)
 
 
 def kind_of(run: AnyRun, finding: Finding) -> str:

@@ -24,6 +24,8 @@ from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg, ReplayError, load_leg, with_expectations
+from tester.statistics.statistics import Statistics
+from tester.trace_file.leg import trace_leg
 
 
 class MoreOptions(TypedDict, total=False):
@@ -66,6 +68,11 @@ class Result:
     def coverage(self) -> Coverage:
         return self.campaign.coverage
 
+    @property
+    def statistics(self) -> Statistics | None:
+        """What the protocol cost; None: it was not asked for."""
+        return self.campaign.statistics
+
     def report(self) -> str:
         """The failure as the command prints it; runs the leg again. Empty if it passed."""
         if self.leg is None or self.finding is None:
@@ -82,19 +89,21 @@ def run(
     engine: str = Choice.auto,
     watchers: Sequence[Watcher] = (),
     on_leg: Callable[[Plan], None] | None = None,
+    stats: bool = False,
     **options: Unpack[MoreOptions],
 ) -> Result:
     """Test a protocol, leg after leg, until ``episodes`` episodes are complete or one fails.
 
     ``watchers`` check what the tester does not, on the Python engine. ``on_leg`` is called with
-    every leg before it runs. Raises what `protocols.load` raises, ConfigError, DescriptionError.
+    every leg before it runs. ``stats``: count what the protocol costs. Raises what
+    `protocols.load` raises, ConfigError, DescriptionError.
     """
     choice = _choice(engine, watchers)
     values = options.get("assignments", {})
     loaded = load(protocol, native=choice is not Choice.python, values=values)
-    chosen = choose(choice, loaded, _ignore)
+    chosen = choose(choice, loaded, _ignore, counts=stats)
     try:
-        campaign = Campaign(loaded, Options(seed, episodes, **options), chosen, watchers)
+        campaign = Campaign(loaded, Options(seed, episodes, **options), chosen, watchers, stats)
         for plan in campaign.plans():
             if on_leg is not None:
                 on_leg(plan)
@@ -113,17 +122,19 @@ def replay(
     include: Iterable[str | Path] = (),
     engine: str = Choice.auto,
     watchers: Sequence[Watcher] = (),
+    stats: bool = False,
 ) -> Result:
     """Run one leg again: that of a replay file, or a value, whose program may have been edited.
 
-    ``protocol``: another one than the leg names. Raises what :func:`run` raises, ReplayError.
+    ``protocol``: another one than the leg names; ``stats``: as for :func:`run`.
+    Raises what :func:`run` raises, ReplayError.
     """
     choice = _choice(engine, watchers)
     leg, loaded = loaded_leg(source, protocol, include, native=choice is not Choice.python)
-    chosen = choose(choice, loaded, _ignore)
+    chosen = choose(choice, loaded, _ignore, counts=stats)
     try:
         options = Options(leg.seed, leg.program.episodes, leg.profile)
-        campaign = Campaign(loaded, options, chosen, watchers)
+        campaign = Campaign(loaded, options, chosen, watchers, stats)
         last, finding = campaign.run_leg(leg)
         return Result(campaign, last, None if finding is None else leg, finding)
     finally:
@@ -170,6 +181,20 @@ def generate(
     """
     loaded = load(protocol, values=options.get("assignments", {}))
     return Campaign(loaded, Options(seed, episodes, **options)).plan(number).leg
+
+
+def load_trace(
+    file: str | Path,
+    protocol: AnyProtocol,
+    assignments: Mapping[str, object] | None = None,
+) -> Leg:
+    """The requests of a CSV file as a leg on a protocol, to be run by :func:`replay`.
+
+    ``assignments``: fields of the system description, by path. Raises what `protocols.load`
+    raises, TraceError, ConfigError, DescriptionError.
+    """
+    values = assignments or {}
+    return trace_leg(Path(file), load(protocol, values=values), values)
 
 
 def _choice(engine: str, watchers: Sequence[Watcher]) -> Choice:

@@ -24,6 +24,7 @@ from tester import forks
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
+from tester.statistics.statistics import Statistics
 
 _AHEAD: Final = 4
 """Legs per worker that may finish before their turn: a slow one must not make the others wait."""
@@ -33,9 +34,9 @@ _AHEAD: Final = 4
 class LegResult:
     """The result of leg ``number``, run whole.
 
-    ``totals`` and ``coverage`` count this leg only. They are None if it did not simply pass: then
-    it has to be run again in the process that reports. ``summary`` and ``ending`` describe the leg
-    and its end.
+    ``totals``, ``coverage`` and ``statistics`` (if wanted) count this leg only. They are None if it
+    did not simply pass: then it has to be run again in the process that reports. ``summary`` and
+    ``ending`` describe the leg and its end.
     """
 
     number: int
@@ -43,6 +44,7 @@ class LegResult:
     ending: str = ""
     totals: Totals | None = None
     coverage: Coverage | None = None
+    statistics: Statistics | None = None
 
 
 @dataclass(frozen=True)

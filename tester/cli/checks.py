@@ -15,6 +15,7 @@ from slicc.text.command.options import given
 from slicc.text.files import why_not_writable
 from tester.cli.options.common import LegOptions, OutputOptions, ProtocolOptions, SeriesOptions
 from tester.cli.options.legs import RunOptions
+from tester.cli.options.trace import TraceOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
 
@@ -44,7 +45,20 @@ def check_run(options: RunOptions) -> None:
         raise ConfigError(f"--jobs {options.jobs} has no effect with --trace")
     check_shown(options)
     check_directory("--output", options.output)
-    check_files({"--coverage": options.coverage, "--save-program": options.save_program})
+    check_stats(options)
+    check_files(
+        {
+            "--coverage": options.coverage,
+            "--save-program": options.save_program,
+            "--stats": options.stats,
+        }
+    )
+
+
+def check_stats(options: RunOptions | TraceOptions) -> None:
+    """Raises ConfigError."""
+    if options.stats_format is not None and options.stats is None:
+        raise ConfigError(f"--stats-format {options.stats_format} has no effect without --stats")
 
 
 def check_nothing_drawn(options: SeriesOptions) -> None:

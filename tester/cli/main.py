@@ -30,6 +30,7 @@ from tester.cli.options.litmus import LitmusOptions
 from tester.cli.options.mutate import MutateOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.options.shrink import ShrinkOptions
+from tester.cli.options.trace import TraceOptions
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
 every byte."""
@@ -52,6 +53,7 @@ VERBS: Final = (
         "Run the one leg in a replay file again, as it was.",
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
+    _verb("trace", TraceOptions, "Run the requests in a CSV file; say what they cost."),
     _verb(
         "campaign",
         CampaignOptions,
@@ -159,10 +161,11 @@ def _input_error(error: Exception) -> Stop | None:
     from tester.errors import ConfigError
     from tester.program.replay_file import ReplayError
     from tester.scenario_text.errors import ScenarioError
+    from tester.trace_file.reader import TraceError
 
     if isinstance(error, ProtocolBroken | ScenarioError):
         return Stop(str(error), complete=True)
-    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError)
+    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError, TraceError)
     return Stop(str(error)) if isinstance(error, given) else None
 
 

@@ -49,6 +49,8 @@ from tester.shrink.leg_page import write_leg_page
 from tester.shrink.measure import Size
 from tester.shrink.search import DoesNotFail, finding_of
 from tester.shrink.shrink_report import small_file
+from tester.statistics.documents import write as write_statistics
+from tester.statistics.formats import StatsFormat
 
 Failed = tuple[Leg, LegRun, Finding]
 
@@ -82,7 +84,8 @@ class Session:
 
     ``file``: the replay file that its leg is from; None: legs are drawn, and the file of one that
     fails goes into ``output``. ``trace``: of which line transitions are printed. ``before``: see
-    `prepare`. ``shrink``: None: legs that fail are reported as they are.
+    `prepare`. ``shrink``: None: legs that fail are reported as they are. ``counts``: whether the
+    campaign has statistics.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class Session:
         trace: str | None = None,
         before: Callable[[Session, Leg], None] | None = None,
         shrink: Shrink | None = None,
+        counts: bool = False,
     ) -> None:
         self.options = options
         self.protocol = protocol
@@ -106,6 +110,7 @@ class Session:
         self._output = output
         self._before = before
         self._shrink = shrink
+        self.counts = counts
         self.max_seconds: float | None = None
         """The time that there is for legs; one that takes longer is cut."""
         self._started = time.monotonic()
@@ -113,8 +118,9 @@ class Session:
         self._shrinking = ""
         wanted = not (options.no_progress or options.quiet or trace is not None)
         self._progress = Progress(self._line, wanted)
-        self.engine = choose(engine_for(engine, trace), protocol, self.say, warn=_warn)
-        self.campaign = Campaign(protocol, drawn, self.engine)
+        choice = engine_for(engine, trace)
+        self.engine = choose(choice, protocol, self.say, warn=_warn, counts=counts)
+        self.campaign = Campaign(protocol, drawn, self.engine, counts=counts)
         self.finds = Finds()
         """What a run has gone on behind."""
         self.record = RunRecord()
@@ -169,6 +175,7 @@ class Session:
         for campaign in self._earlier:
             self.campaign.totals.merge(campaign.totals)
             self.campaign.coverage.merge(campaign.coverage)
+            self.campaign.merge_statistics(campaign.statistics)
         long = self.campaign.totals.episodes >= LONG and not self.options.quiet
         cells = self._cells() if long or self.options.coverage is not None else None
         self._summary(status, cells if long else None)
@@ -231,7 +238,9 @@ class Session:
             self.drawn = each.of(self.drawn)
         if without:
             self._earlier.append(self.campaign)
-            self.campaign = Campaign(self.protocol, self.drawn, self.campaign.engine)
+            self.campaign = Campaign(
+                self.protocol, self.drawn, self.campaign.engine, counts=self.counts
+            )
             names = ", ".join(each.what for each in without)
             self.say(f"\nbehind these failures, without {names}")
         return bool(without)
@@ -407,6 +416,15 @@ class Session:
             word=_word(status),
             seconds=self.seconds,
         )
+
+    def write_statistics(self, path: Path | None, format: StatsFormat | None) -> None:
+        """Of all legs, where a session counts; after the last one. Raises OSError."""
+        statistics, totals = self.campaign.statistics, self.campaign.totals
+        if path is None or statistics is None:
+            return
+        name, seed = self.protocol.identity.name, self.drawn.seed
+        title = f"{name}: {totals.episodes:,} episodes, seed {seed}"
+        write_statistics(statistics, path, format, title)
 
     def _summary(self, status: int, cells: Cells | None) -> None:
         """``cells``: of a run so long that what it has not hit is of interest."""

@@ -148,7 +148,7 @@ def _native(
     cache = user_cache()
     clients = replace(TESTER_CLIENTS, counts=counts)
     libraries = Libraries(protocol.native, clients, compiler, cache, warn, optimised)
-    plans = Plans(protocol.info, protocol.native.shape)
+    plans = Plans(protocol.info, protocol.native.shape, counts)
     libraries(sizes_of(protocol.description))
     loops = PendingLoops(compiler, cache, warn, optimised)
     note = f"\nnote: {cache.note}" if cache.note else ""

@@ -100,7 +100,9 @@ class LegRun:
         rules: HandoverRules = NO_HANDOVER_RULES,
         observers: Iterable[RequestObserver] = (),
         on_progress: Callable[[LegRun], None] | None = None,
+        on_episodes: Callable[[], None] | None = None,
     ) -> None:
+        """``on_episodes`` is called when all episodes are complete."""
         self.program = program
         self.system = system
         self.limit = deadlock_limit
@@ -116,6 +118,7 @@ class LegRun:
         )
         self._observer = Tee(self.checker, *observers) if observers else self.checker
         self._on_progress = on_progress
+        self._on_episodes = on_episodes
         ports = [agent.requester for agent in program.agents]
         self.driver = Driver(
             engine,
@@ -139,6 +142,8 @@ class LegRun:
     def run(self) -> Outcome:
         """Run to the end or to the first finding. Errors that are our own bugs are not caught."""
         if self.run_episodes().finding is None:
+            if self._on_episodes is not None:
+                self._on_episodes()
             self.wind_up()
         return self.outcome
 

@@ -25,7 +25,9 @@ from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import POOLS, Words
 from runtime.native.plan_words import NONE
+from runtime.native.statistics import NativeCounters
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
+from runtime.statistics.counted import Counted
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.early_loads import versions_of
@@ -254,6 +256,8 @@ class LegBatch:
         """What the jobs of this call point into, besides the legs."""
         self._library: Library | None = None
         """That of the last call."""
+        self._counters: NativeCounters | NativeLegRun | None = None
+        """What counts the leg of the last call, if it was counted."""
 
     def takes(self, leg: Leg) -> bool:
         """Whether a leg is small enough for the memory of a batch."""
@@ -265,6 +269,7 @@ class LegBatch:
         counts: Counts | None = None,
         on_progress: Callable[[LegResult], None] | None = None,
         log: TransitionLog | None = None,
+        counted: bool = False,
     ) -> list[LegResult]:
         """How each leg ends. What their programs must observe is derived if it is not yet.
 
@@ -272,6 +277,7 @@ class LegBatch:
         batch is run alone. ``counts``: the transitions of legs that pass are added to them.
         ``on_progress`` is called with what a leg that takes long has done so far; it may raise.
         ``log``: the first transitions of the last leg are written there.
+        ``counted``: what the leg, which is the only one, costs is :meth:`counted` afterwards.
         """
         if not self._block.size:
             free = native_system.available_memory()
@@ -279,8 +285,13 @@ class LegBatch:
             self._arena = np.empty(_ARENA, np.uint8)
         found: list[LegResult] = []
         while len(found) < len(legs):
-            found += self._call(legs[len(found) :], counts, on_progress, log)
+            found += self._call(legs[len(found) :], counts, on_progress, log, counted)
         return found
+
+    def counted(self) -> Counted:
+        """What the leg of the last call, which was counted, has cost."""
+        assert self._counters is not None, "only a leg that is counted is asked for"
+        return self._counters.counted()
 
     def add_counts(self, counts: Counts) -> None:
         """Add the transitions so far of a leg that was interrupted."""
@@ -293,11 +304,32 @@ class LegBatch:
         counts: Counts | None,
         on_progress: Callable[[LegResult], None] | None,
         log: TransitionLog | None,
+        counted: bool,
     ) -> Iterator[LegResult]:
         """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
         library, jobs = self._jobs(legs, counts)
         self._library = library
+        if not counted:
+            self._counters = None
+            yield from self._run_jobs(library, jobs, legs, counts, on_progress, log)
+            return
+        counters = self._counters = self._protocol.counters(legs[0])
+        library.count(counters.words.ctypes.data)
+        try:
+            yield from self._run_jobs(library, jobs, legs, counts, on_progress, log)
+        finally:
+            library.count(None)
+
+    def _run_jobs(
+        self,
+        library: Library,
+        jobs: list[_Job],
+        legs: Sequence[Leg],
+        counts: Counts | None,
+        on_progress: Callable[[LegResult], None] | None,
+        log: TransitionLog | None,
+    ) -> Iterator[LegResult]:
         words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
         words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
@@ -335,7 +367,7 @@ class LegBatch:
                     log.made = rows.made
                 yield self._result(leg, row.tolist())
             else:
-                yield self._alone(leg, counts, log)
+                yield self._alone(leg, counts, log, self._counters is not None)
 
     @staticmethod
     def call(function: Callable[..., int], *arguments: Any) -> int:
@@ -381,10 +413,15 @@ class LegBatch:
         self._forms.append(form)
         return form
 
-    def _alone(self, leg: Leg, counts: Counts | None, log: TransitionLog | None) -> LegResult:
-        run = NativeLegRun(with_derived(leg), self._protocol, self._form_of(leg).rules)
+    def _alone(
+        self, leg: Leg, counts: Counts | None, log: TransitionLog | None, counted: bool
+    ) -> LegResult:
+        rules = self._form_of(leg).rules
+        run = NativeLegRun(with_derived(leg), self._protocol, rules, counts=counted)
         run.steps = None if log is None else []
         outcome = run.run()
+        if counted:
+            self._counters = run
         if log is not None:
             log.take(run.steps or [])
         if counts is not None and outcome.finding is None:

@@ -96,7 +96,9 @@ class NativeProtocol:
 
     def counters(self, leg: Leg) -> NativeCounters:
         """For a run of the leg."""
-        return NativeCounters(self.plans.census(leg.description), self.kinds)
+        description = leg.description
+        census = self.plans.census(description)
+        return NativeCounters(census, self.kinds, description.line_size)
 
     def capacities(self, program: Program, view: ProgramView, lines: int) -> Capacities:
         """How much a leg is likely to need; what turns out too small is doubled later."""
@@ -214,8 +216,14 @@ class NativeLegRun:
         if self.steps is not None:
             self.steps.clear()
         self.start()
-        if self._run_driver(0) and self._come_to_rest():
+        if self._run_driver(0) and self._episodes_done() and self._come_to_rest():
             self._compare()
+
+    def _episodes_done(self) -> bool:
+        """What follows does not count as a cost of the program."""
+        if self._counters is not None:
+            self.system.count(None)
+        return True
 
     def start(self) -> TesterSystem:
         """The system at tick 0, with the agents of the program."""

@@ -1,6 +1,6 @@
 """What the legs of a run cost together.
 
-Invariant: adding legs is commutative, so that the number of processes changes nothing.
+Invariant: in whatever order legs are added, the numbers are the same.
 """
 
 from __future__ import annotations
@@ -8,31 +8,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import Final
 
-from runtime.statistics.counted import Counted, Histogram, Occupancy, Route
+import numpy as np
+import numpy.typing as npt
+
+from runtime.statistics.counted import Counted, Histogram, Route
 from runtime.statistics.words import LATENCY_BUCKETS, SAMPLE_TICKS, TallyWord, least_latency
 from tester.execution.events import KIND_NAMES
 
-CONTROL_BYTES: Final = 8
-"""Of a message; one that carries data has a line besides, as gem5's networks count."""
+_Numbers = npt.NDArray[np.int64]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Series:
     """What one series held over the ticks of a leg: per row, the sum over ``looks`` looks."""
 
-    sums: list[int] = field(default_factory=list)
-    looks: list[int] = field(default_factory=list)
-
-    def coarsened(self) -> Series:
-        """With rows of twice the ticks."""
-        return Series(_pairs(self.sums), _pairs(self.looks))
-
-    def plus(self, other: Series) -> Series:
-        """Of rows of the same ticks."""
-        return Series(_added(self.sums, other.sums), _added(self.looks, other.looks))
+    sums: tuple[int, ...]
+    looks: tuple[int, ...]
 
     @property
     def means(self) -> list[float]:
@@ -46,28 +38,36 @@ class Series:
 
 @dataclass
 class Statistics:
-    """``interval``: ticks of a row of ``occupancy``, whose keys are a machine and what it has."""
+    """Of ``legs`` legs. ``interval``: ticks of a row of what series held; see `occupancy`."""
 
     line_size: int
     legs: int = 0
     messages: Counter[Route] = field(default_factory=Counter)
+    bytes: Counter[Route] = field(default_factory=Counter)
     machines: dict[str, list[int]] = field(default_factory=dict)
     latencies: dict[str, Histogram] = field(default_factory=dict)
     interval: int = SAMPLE_TICKS
-    occupancy: dict[tuple[str, str], Series] = field(default_factory=dict)
+    _sums: dict[tuple[str, str], _Numbers] = field(default_factory=dict)
+    _looks: dict[tuple[str, str], _Numbers] = field(default_factory=dict)
 
     def add(self, counted: Counted) -> None:
         """One leg more."""
         latencies = {KIND_NAMES[kind]: each for kind, each in counted.latencies.items()}
+        occupancy = counted.occupancy
+        rows = len(occupancy.sums)
+        looks = np.full(rows, occupancy.interval // SAMPLE_TICKS, np.int64)
+        sums = dict(zip(occupancy.series, occupancy.sums.T))
         self.merge(
             Statistics(
                 self.line_size,
                 1,
                 counted.messages,
+                counted.bytes,
                 counted.machines,
                 latencies,
-                counted.occupancy.interval,
-                _series(counted.occupancy),
+                occupancy.interval,
+                sums,
+                dict.fromkeys(sums, looks),
             )
         )
 
@@ -75,39 +75,42 @@ class Statistics:
         """The legs of another run of the same protocol."""
         self.legs += other.legs
         self.messages.update(other.messages)
+        self.bytes.update(other.bytes)
         for name, tallies in other.machines.items():
             mine = self.machines.setdefault(name, [0] * len(TallyWord))
-            self.machines[name] = _added(mine, tallies)
+            self.machines[name] = [a + b for a, b in zip(mine, tallies)]
         for kind, theirs in other.latencies.items():
             known = self.latencies.get(kind, Histogram())
-            counts = _added(known.counts, theirs.counts)
+            counts = [a + b for a, b in zip(known.counts, theirs.counts)]
             self.latencies[kind] = Histogram(counts, known.total + theirs.total)
         interval = max(self.interval, other.interval)
-        mine_, theirs_ = self._at(interval), other._at(interval)
-        self.interval = interval
-        self.occupancy = {
-            key: mine_.get(key, Series()).plus(theirs_.get(key, Series()))
-            for key in (*mine_, *(each for each in theirs_ if each not in mine_))
-        }
+        self._coarsen(interval)
+        for mine_, theirs_ in ((self._sums, other._sums), (self._looks, other._looks)):
+            for key, values in theirs_.items():
+                mine_[key] = _added(mine_.get(key), _coarsened(values, interval // other.interval))
 
-    def _at(self, interval: int) -> dict[tuple[str, str], Series]:
-        """The occupancy in rows of so many ticks, a power of two times as many as now."""
-        found, ticks = self.occupancy, self.interval
-        while ticks < interval:
-            found, ticks = {key: each.coarsened() for key, each in found.items()}, 2 * ticks
-        return found
+    def _coarsen(self, interval: int) -> None:
+        """Have rows of so many ticks, a power of two times as many as now."""
+        for table in (self._sums, self._looks):
+            for key, values in table.items():
+                table[key] = _coarsened(values, interval // self.interval)
+        self.interval = interval
 
     # ------------------------------------------------------------------ what follows from it
 
-    def bytes_of(self, size: str) -> int:
-        """Of one message, by its size as the protocol names it."""
-        return CONTROL_BYTES + (self.line_size if "Data" in size else 0)
+    @property
+    def occupancy(self) -> dict[tuple[str, str], Series]:
+        """By machine, and what of it: the legs added row by row, as long as each lasted."""
+        return {
+            key: Series(tuple(sums.tolist()), tuple(self._looks[key].tolist()))
+            for key, sums in self._sums.items()
+        }
 
     def routes(self) -> Iterator[tuple[Route, int, int]]:
         """Where messages went, with their number and bytes; in an order that does not depend on
         the run."""
         for route, count in sorted(self.messages.items()):
-            yield route, count, count * self.bytes_of(route.size)
+            yield route, count, self.bytes[route]
 
     def tally(self, machine: str, what: TallyWord) -> int:
         return self.machines.get(machine, [0] * len(TallyWord))[what]
@@ -141,17 +144,21 @@ def percentile(histogram: Histogram, percent: int) -> int:
     return least_latency(LATENCY_BUCKETS - 1) if accesses(histogram) else 0
 
 
-def _series(occupancy: Occupancy) -> dict[tuple[str, str], Series]:
-    looks = [occupancy.interval // SAMPLE_TICKS] * len(occupancy.rows)
-    return {
-        key: Series([row[place] for row in occupancy.rows], looks)
-        for place, key in enumerate(occupancy.series)
-    }
+def _coarsened(values: _Numbers, times: int) -> _Numbers:
+    """With so many rows in one."""
+    if times == 1:
+        return values
+    rows = -(-len(values) // times)
+    padded = np.zeros(rows * times, np.int64)
+    padded[: len(values)] = values
+    summed: _Numbers = padded.reshape(rows, times).sum(axis=1)
+    return summed
 
 
-def _pairs(values: list[int]) -> list[int]:
-    return [sum(values[place : place + 2]) for place in range(0, len(values), 2)]
-
-
-def _added(one: list[int], other: list[int]) -> list[int]:
-    return [a + b for a, b in zip_longest(one, other, fillvalue=0)]
+def _added(one: _Numbers | None, other: _Numbers) -> _Numbers:
+    if one is None:
+        return other.copy()
+    long, short = (one, other) if len(one) >= len(other) else (other, one)
+    total = long.copy()
+    total[: len(short)] += short
+    return total

@@ -54,6 +54,7 @@ NAMES: Final = {
         "draw",
         "generate",
         "load_leg",
+        "load_trace",
         "replay",
         "run",
         "save_leg",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from slicc.text.command.options import argument
 from tester.cli.options.common import (
@@ -19,6 +20,16 @@ from tester.cli.options.common import (
 )
 from tester.formats.formats import ResultFormat
 from tester.limits import CANDIDATES
+from tester.statistics.formats import StatsFormat
+
+STATS: Any = output_option(
+    None,
+    "Count what the protocol costs, and write it: text, .json, .csv or .html.",
+    metavar="FILE",
+)
+STATS_FORMAT: Any = output_option(
+    None, "What the file of --stats is written as, whatever its ending."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +57,8 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
     save_program: Path | None = output_option(
         None, "Write the first leg as a replay file.", metavar="FILE"
     )
+    stats: Path | None = STATS
+    stats_format: StatsFormat | None = STATS_FORMAT
     format: ResultFormat = output_option(
         ResultFormat.text,
         "What results are printed as, for programs and for continuous integration; then the text "

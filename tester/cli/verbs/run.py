@@ -56,9 +56,12 @@ def _run(options: RunOptions) -> RunEnd:
         trace=options.trace,
         before=_verify if options.verify else None,
         shrink=None if options.no_shrink else Shrink(options.shrink_budget, options.jobs),
+        counts=options.stats is not None,
     )
     series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
-    return session.end(session.run(series.run))
+    status = session.run(series.run)
+    session.write_statistics(options.stats, options.stats_format)
+    return session.end(status)
 
 
 def load_drawn(
@@ -238,6 +241,7 @@ def _take(session: Session, result: LegResult) -> Failed | None:
     session.say_passed(result.number, result.summary, result.ending)
     campaign.totals.merge(totals)
     campaign.coverage.merge(result.coverage)
+    campaign.merge_statistics(result.statistics)
     return None
 
 
@@ -247,7 +251,8 @@ def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegRes
     engine = (
         session.engine if session.engine.notify is None else session.engine.notifying(notes.append)
     )
-    campaign = Campaign(session.protocol, replace(session.drawn, episodes=NO_END), engine)
+    drawn = replace(session.drawn, episodes=NO_END)
+    campaign = Campaign(session.protocol, drawn, engine, counts=session.counts)
     plan = campaign.plan(number)
     last = time.monotonic()
 
@@ -265,4 +270,11 @@ def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegRes
     run, finding = campaign.run_leg(plan.leg, progress)
     if finding is not None or notes:
         return LegResult(number)
-    return LegResult(number, plan.summary, ending(run), campaign.totals, campaign.coverage)
+    return LegResult(
+        number,
+        plan.summary,
+        ending(run),
+        campaign.totals,
+        campaign.coverage,
+        campaign.statistics,
+    )

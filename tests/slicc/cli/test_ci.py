@@ -13,16 +13,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tester.cli.main import VERBS as TESTER
 from tests.slicc.cli.test_cli import slicc as command
 from tests.slicc.text.results.junit_structure import check_junit
 
 COMMIT = "0badcafe" * 5
 INSTALL = 'python -m pip install "$SLICC"'
 SERVICES = ("github", "gitlab")
-needs_campaign = pytest.mark.skipif(
-    "campaign" not in {verb.name for verb in TESTER}, reason="the verb campaign is not there yet"
-)
 
 
 @pytest.fixture
@@ -118,7 +114,6 @@ def test_a_failure_ends_the_job_with_its_files(repository: Path) -> None:
     assert {file.suffix for file in (repository / "failures").iterdir()} == {".leg", ".html"}
 
 
-@needs_campaign
 @pytest.mark.slow
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_night_continues_until_the_protocol_changes(service: str, repository: Path) -> None:

@@ -16,7 +16,8 @@ inline constexpr bool COUNTING = true;
 inline constexpr bool COUNTING = false;
 #endif
 
-inline i64* counter_words = nullptr;
+inline i64* counter_words = nullptr;  // of the leg that runs, while it is counted
+inline i64* wanted_words = nullptr;   // of its next attempt
 
 inline bool counting() { return COUNTING && LIKELY(counter_words != nullptr); }
 
@@ -24,32 +25,50 @@ inline i64& counter(CounterWord list, u64 place) {
     return counter_words[counter_words[list] + static_cast<i64>(place)];
 }
 
+// A system is at tick 0, perhaps after an attempt with too little room: nothing is counted yet.
+inline void count_from_start() {
+    if (!COUNTING) return;
+    counter_words = wanted_words;
+    if (!counting()) return;
+    i64* const w = counter_words;
+    for (i64 i = w[COUNTER_VICTIM]; i < w[COUNTER_OCCUPANCY]; i++) w[i] = -1;
+    for (i64 i = w[COUNTER_OCCUPANCY]; i < w[COUNTER_END]; i++) w[i] = 0;
+    w[COUNTER_TAKEN] = w[COUNTER_LATE] = w[COUNTER_ANSWERS] = 0;
+    w[COUNTER_ROWS] = w[COUNTER_NEXT_SAMPLE] = 0;
+    w[COUNTER_INTERVAL] = SAMPLE_TICKS;
+}
+
+// What is done from now on does not count: all episodes are complete.
+inline void count_no_more() {
+    if (COUNTING) counter_words = nullptr;
+}
+
 // ---------------------------------------------------------------- messages between controllers
 
-// What a message asks, as a number in which its size is the last digit.
-inline i64 message_kind(const Message& message) {
-    const u8* const bytes = reinterpret_cast<const u8*>(&message);
-    const u32 kind_at = MESSAGE_KIND[message.type];
-    const u32 size_at = MESSAGE_SIZE[message.type];
-    const i64 kind = kind_at ? *reinterpret_cast<const i32*>(bytes + kind_at) : 0;
-    const i64 size = size_at ? *reinterpret_cast<const i32*>(bytes + size_at) + 1 : 0;
-    const i64 kinds = counter(COUNTER_KINDS_OF, message.type);
-    if (UNLIKELY(kind < 0 || kind >= kinds || size < 0 || size >= counter_words[COUNTER_SIZES]))
-        return -1;
-    return (counter(COUNTER_FIRST_KIND, message.type) + kind) * counter_words[COUNTER_SIZES] + size;
+// A field that has a member of an enumeration; 0: the class has none, or it is out of range.
+inline i64 message_field(const Message& message, u32 at, i64 members) {
+    if (!at) return 0;
+    const i64 value = *reinterpret_cast<const i32*>(reinterpret_cast<const u8*>(&message) + at);
+    return value < 0 || value >= members ? 0 : value;
 }
 
 inline void count_sent(u32 port, const Message& message, const NetDest& to) {
     if (!counting()) return;
-    const i64 kind = message_kind(message);
-    if (UNLIKELY(kind < 0)) return;
+    const i64 kinds = counter(COUNTER_KINDS_OF, message.type);
+    const i64 kind = counter(COUNTER_FIRST_KIND, message.type) +
+                     message_field(message, MESSAGE_KIND[message.type], kinds);
+    const i64 size =
+        message_field(message, MESSAGE_SIZE[message.type], counter_words[COUNTER_SIZES]);
+    const i64 bytes = counter(COUNTER_BYTES_OF, static_cast<u64>(size));
     const i64 row = counter(COUNTER_PORT_ROW, port);
-    const i64 kinds = counter_words[COUNTER_KINDS] * counter_words[COUNTER_SIZES];
     for (u32 word = 0; word < NODE_WORDS; word++) {
         for (u64 bits = to.w[word]; bits; bits &= bits - 1) {
             const u32 node = word * 64 + static_cast<u32>(__builtin_ctzll(bits));
             const i64 machine = counter(COUNTER_NODE_MACHINE, node);
-            counter(COUNTER_MESSAGES, static_cast<u64>((row + machine) * kinds + kind))++;
+            const u64 place =
+                static_cast<u64>((row + machine) * counter_words[COUNTER_KINDS] + kind);
+            counter(COUNTER_MESSAGES, place)++;
+            counter(COUNTER_BYTES, place) += bytes;
         }
     }
 }

@@ -393,6 +393,7 @@ inline void controllers_start(Context& x, const PlanView& plan) {
 
 // Build a system in a block that is large enough, whose bytes up to `size.zeroed` are zero.
 inline void system_start(void* block, const BlockSize& size, const PlanView& plan) {
+    count_from_start();
     Context x = context_of(block);
     System& s = *x.s;
     SystemParts parts = {};

@@ -132,7 +132,10 @@ inline i64 Leg_slice(Context& x, const LegRules& rules, u64 driver, LegPhase nex
     const i64 status = run_status(x, leg.until);
     if (status >= STATUS_FINDING) return status;
     if (Checker_overdue(x, rules.limit)) return STATUS_FINDING;
-    if (!client_parts(x).drivers[driver].running) Leg_rest(x, rules, next);
+    if (!client_parts(x).drivers[driver].running) {
+        if (next == LegPhase::REST) count_no_more();
+        Leg_rest(x, rules, next);
+    }
     return STATUS_UNTIL;
 }
 
