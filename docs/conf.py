@@ -33,11 +33,11 @@ for package in ("slicc", "protocols", "runtime", "tester", "gpu"):
     module = import_module(package)
     vars(module).update((name, getattr(module, name)) for name in module.__all__)
 
-_LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)#]*)(#[^)]*)?\)")
+_LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\.|editors)/[^)#]*)(#[^)]*)?\)")
 
 
 def _without_repository_links(app: Sphinx, name: str, text: list[str]) -> None:
-    """Files outside of the documentation are named, not linked."""
+    """Files that are no pages of the documentation are named, not linked."""
 
     def named(link: re.Match[str]) -> str:
         return link[1] if (Path(app.srcdir) / link[2]).resolve().exists() else link[0]
