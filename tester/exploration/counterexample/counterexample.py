@@ -65,7 +65,7 @@ def counterexample(
     """Of an exploration that found something: the first leg that fails in the same way, else the
     best one there is."""
     assert found.finding is not None
-    followed = follow(protocol, found.system, found.finding)
+    followed = follow(protocol, found.system, found.rules, found.finding)
     best: Counterexample | None = None
     for way in _ways(found, followed):
         try:

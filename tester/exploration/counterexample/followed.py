@@ -74,13 +74,17 @@ def channel_of_slots(system: System) -> list[str]:
     return [*channels, *system.buffers, *on_bus]
 
 
-def follow(protocol: LoadedProtocol, system: SmallSystem, finding: Finding) -> Followed:
+def follow(
+    protocol: LoadedProtocol, system: SmallSystem, rules: Rules, finding: Finding
+) -> Followed:
     """Let the counterexample happen once more, without any bound, and watch what it sends."""
     built = build_completed(protocol.info, system.description, 0)
     queues = [built.requesters[agent.requester].queue.name for agent in system.agents]
     watch = _Watch(channel_of_slots(built), queues, system)
     with NativeSearch(
-        build(protocol), replace(system, renamings=system.renamings[:1]), Rules()
+        build(protocol),
+        replace(system, renamings=system.renamings[:1]),
+        replace(rules, bound=0),
     ) as s:
         s.restart()
         for number, step in enumerate(finding.trace):

@@ -128,3 +128,13 @@ def test_planted_bugs_of_the_small_protocols(bug: Bug, tmp_path: Path) -> None:
         if explore(planted, bounds, ONCE).verdict is Verdict.FOUND:
             return
     pytest.fail(f"{bug.name} was not found")
+
+
+def test_a_trace_names_every_message(tmp_path: Path) -> None:
+    """A counterexample becomes a leg, whose script needs those that local steps leave out."""
+    bug = BY_NAME["snoop-reader-keeps-the-line"]
+    found = hunted(bug, tmp_path, Bounds())
+    assert found.finding is not None and not found.rules.local_steps
+    namer = Namer(protocol("MSI_Snoop"), found.system)
+    text = "\n".join(trace_lines(found.finding, namer))
+    assert "MemoryMsg of line 0 arrives in Memory0.requestToMemory" in text

@@ -60,7 +60,7 @@ def test_steps_stand_for_accesses_and_messages() -> None:
     answer is under way at the end or none."""
     planted, found = hunted("msi-upgrade-is-not-refreshed", Bounds())
     assert found.finding is not None
-    followed = follow(planted, found.system, found.finding)
+    followed = follow(planted, found.system, found.rules, found.finding)
     first, *_, last = followed.accesses
     assert first.step == 0 and last.step == len(followed.steps) - 1
     assert [each.operation for each in followed.accesses] == ["store", "store", "load"]
@@ -90,7 +90,7 @@ def test_another_error_is_not_the_same() -> None:
 def test_accesses_behind_the_trace_have_steps_of_their_own() -> None:
     planted, found = hunted("msi-upgrade-is-not-refreshed", Bounds())
     assert found.finding is not None
-    followed = follow(planted, found.system, found.finding)
+    followed = follow(planted, found.system, found.rules, found.finding)
     behind = Began(0, "store", 0, 10, 11)
     more = followed.continued((behind,), 2)
     assert more.accesses[-1] is behind
