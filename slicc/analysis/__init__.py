@@ -27,10 +27,10 @@ def analyse(
         for rule in RULES:
             if slugs is None or not set(rule.slugs).isdisjoint(slugs):
                 found += rule.find(facts)
-    if slugs is None or not set(unused.SLUGS).isdisjoint(slugs):
-        found += unused.unused(protocol)
     if slugs is None or not set(SLUGS).isdisjoint(slugs):
         known = {(each.slug, each.primary.span) for each in found}
         walks = reachable(protocol, walked(protocol, steps))
         found += (each for each in walks if (each.slug, each.primary.span) not in known)
+    if slugs is None or not set(unused.SLUGS).isdisjoint(slugs):
+        found += unused.unused(protocol)
     return found if slugs is None else [each for each in found if each.slug in slugs]

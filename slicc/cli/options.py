@@ -248,7 +248,9 @@ class DiffOptions(CompilerOptions):
         complete=_shipped,
     )
     after: Path = argument("The new version.", "AFTER", complete=_shipped)
-    diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
+    diagnostics: DiagnosticFormat = option(
+        DiagnosticFormat.TEXT, _FINDINGS, shows_default=True, **_TWO
+    )
     format: DiffFormat = option(
         DiffFormat.TEXT, "How the difference is written.", shows_default=True
     )
@@ -264,6 +266,11 @@ class LspOptions:
     prelude: tuple[Path, ...] = option(
         (),
         "Types, functions and constants that the protocols use and the runtime lacks. Repeatable.",
+        metavar="FILE",
+    )
+    coverage: Path | None = option(
+        None,
+        "Show behind transitions what a file says that gpu-tester has written with --coverage.",
         metavar="FILE",
     )
 

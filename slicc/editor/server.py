@@ -22,6 +22,7 @@ from pygls.lsp.server import LanguageServer
 from slicc.diagnostics.fixes import Fix, allowance, fixes
 from slicc.diagnostics.model import Diagnostic, Severity
 from slicc.editor.completion import complete
+from slicc.editor.coverage_hints import CoverageFile, hints
 from slicc.editor.hover import hover
 from slicc.editor.navigation import Symbol, definitions, outline, references
 from slicc.editor.positions import Units, change, offset_of, place_of, real, utf8, utf16
@@ -68,16 +69,18 @@ _COMPLETIONS: Final = {
 
 
 class SliccServer(LanguageServer):
-    """One editor."""
+    """One editor. ``coverage``: a file whose counts are shown behind transitions."""
 
     def __init__(
         self,
         version: str,
         include: Sequence[Path] = (),
         preludes: Sequence[Path] = (),
+        coverage: Path | None = None,
     ) -> None:
         super().__init__("slicc", version, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.project = Project(include, preludes)
+        self.coverage = None if coverage is None else CoverageFile(coverage)
         self.opened: dict[str, SourceFile] = {}
         """The texts as they are now, by real path."""
         self._uris: dict[str, str] = {}
@@ -346,13 +349,31 @@ async def _code_actions(
     return server.actions(server.path(params.text_document.uri), params.range)
 
 
+async def _inlay_hints(
+    server: SliccServer, params: types.InlayHintParams
+) -> Sequence[types.InlayHint]:
+    await server.understood()
+    path = server.path(params.text_document.uri)
+    snapshots = server.project.of(path)
+    if server.coverage is None or not snapshots:
+        return []
+    found = []
+    for hint in hints(snapshots[0], path, server.coverage):
+        range_ = server.range(hint.span)
+        if _touch(range_, params.range):
+            shown = types.InlayHint(range_.end, hint.text, padding_left=True, tooltip=hint.detail)
+            found.append(shown)
+    return found
+
+
 def new_server(
     version: str,
     include: Sequence[Path] = (),
     preludes: Sequence[Path] = (),
+    coverage: Path | None = None,
 ) -> SliccServer:
     """A server with all its features; it is started by the caller."""
-    server = SliccServer(version, include, preludes)
+    server = SliccServer(version, include, preludes, coverage)
     for name, feature in _FEATURES:
         server.feature(name)(feature)
     server.feature(
@@ -376,4 +397,5 @@ _FEATURES: Final = (
     (types.TEXT_DOCUMENT_DEFINITION, _definition),
     (types.TEXT_DOCUMENT_REFERENCES, _references),
     (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, _symbols),
+    (types.TEXT_DOCUMENT_INLAY_HINT, _inlay_hints),
 )

@@ -9,7 +9,7 @@ and a frozen value is hashable and holds no dictionary.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from slicc import ir
 
@@ -63,7 +63,10 @@ class NullUsed(Exception):
 def freeze(value: Value) -> Value:
     """The value as a hashable one."""
     if isinstance(value, dict):
-        return _Frozen((key, freeze(each)) for key, each in value.items())
+        # Most fields hold no record: asking here saves a call for each.
+        return _Frozen(
+            [(key, freeze(each) if type(each) is dict else each) for key, each in value.items()]
+        )
     return value
 
 
@@ -76,14 +79,14 @@ class _Frozen(tuple[tuple[str, Value], ...]):
 def thaw(value: Value) -> Value:
     """A copy of a frozen value that may be changed."""
     if isinstance(value, _Frozen):
-        return {key: thaw(each) for key, each in value}
+        return {key: thaw(each) if type(each) is _Frozen else each for key, each in value}
     return value
 
 
 def copied(value: Value) -> Value:
     """A value of its own, where assignment copies."""
     if isinstance(value, dict):
-        return {key: copied(each) for key, each in value.items()}
+        return {key: copied(each) if type(each) is dict else each for key, each in value.items()}
     return value
 
 
@@ -92,6 +95,7 @@ class Defaults:
 
     def __init__(self, structs: Iterable[ir.Struct]) -> None:
         self._structs = {struct.ref: struct for struct in structs}
+        self._records: dict[ir.TypeRef, Record] = {}
 
     def of(self, type: ir.Type) -> Value:
         """The value of a variable of this type that was never assigned."""
@@ -115,6 +119,12 @@ class Defaults:
 
     def record(self, ref: ir.TypeRef) -> Record:
         """A new record of a structure, its fields at their defaults."""
+        known = self._records.get(ref)
+        if known is None:
+            known = self._records[ref] = self._record(ref)
+        return cast(Record, copied(known))
+
+    def _record(self, ref: ir.TypeRef) -> Record:
         struct = self._structs.get(ref)
         found: Record = {KIND: ref.name}
         if struct is not None:

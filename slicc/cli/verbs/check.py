@@ -27,6 +27,8 @@ def check(options: CheckOptions) -> None:
 
     if options.yes and not options.fix:
         raise Stop("--yes is for --fix")
+    if options.fix and options.diagnostics is not DiagnosticFormat.TEXT:
+        raise Stop(f"--fix shows a diff; it cannot be used with --format {options.diagnostics}")
     with compiling(options.files, options, examine, options.warnings_are_errors) as session:
         print(_document(session, options), end="")
         for compiled in session.protocols:

@@ -27,7 +27,7 @@ def lsp(options: LspOptions) -> None:
         if not file.is_file():
             raise Stop(f"cannot read the prelude {file}: there is no such file")
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    server = new_server(installed_version(), options.include, options.prelude)
+    server = new_server(installed_version(), options.include, options.prelude, options.coverage)
     try:
         server.start_io(sys.stdin.buffer, own(sys.stdout).buffer)
     finally:

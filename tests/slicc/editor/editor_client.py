@@ -142,6 +142,13 @@ class Document:
         found = self.editor.run(self.editor.client.text_document_document_symbol_async(params))
         return [each for each in found or () if isinstance(each, types.DocumentSymbol)]
 
+    def hints(self) -> dict[int, str]:
+        """The hints of the whole text, by line from 1."""
+        whole = types.Range(types.Position(0, 0), types.Position(self.text.count("\n") + 1, 0))
+        params = types.InlayHintParams(self.identifier, whole)
+        found = self.editor.run(self.editor.client.text_document_inlay_hint_async(params))
+        return {each.position.line + 1: str(each.label) for each in found or ()}
+
     def ask_all(self, offset: int) -> None:
         """Every request at a place; none of them may fail."""
         before = self.text[:offset]

@@ -13,6 +13,8 @@ from slicc.editor.hover import hover
 from slicc.editor.navigation import definitions, outline, references
 from slicc.editor.positions import real
 from slicc.editor.project import Project
+from tests.gem5.checkout import DRIVERS
+from tests.gem5.conftest import gem5_root as gem5_root
 
 CACHE = real(str(shipped()["MSI"].parent / "MSI-cache.sm"))
 TEXT = Path(CACHE).read_text()
@@ -73,7 +75,7 @@ def test_no_edit_ends_the_project(seed: int) -> None:
     """Every intermediate text is compiled, and everything is asked at the place of the edit."""
     drawn, project, text = random.Random(seed), Project(), TEXT
     pieces = ["{", "}", "(", ")", '"', ";", "/*", "in_msg.", "\0", "\u2028", "State:", ""]
-    for _ in range(12):
+    for _ in range(8):
         start = drawn.randrange(len(text) + 1)
         end = min(len(text), start + drawn.choice([0, 0, 1, 5, 300]))
         taken = text[start : start + drawn.randrange(400)]
@@ -100,7 +102,25 @@ def test_the_compiler_understands_every_half_written_text(
 ) -> None:
     """A deletion never makes the compiler give up: that would be logged."""
     drawn, project = random.Random(100 + seed), Project()
-    for _ in range(10):
+    for _ in range(6):
         start = drawn.randrange(len(TEXT))
         project.compile({CACHE: TEXT[:start] + TEXT[start + drawn.choice([1, 10, 200, 3000]) :]})
     assert caplog.records == []
+
+
+@pytest.mark.gem5
+@pytest.mark.parametrize("name", ["CHI-cache-actions.sm", "CHI-cache-transitions.sm"])
+def test_every_name_of_chi_can_be_asked_for(gem5_root: Path, name: str) -> None:
+    """Each tenth name that has a meaning, in files of thousands of lines."""
+    path = real(str(gem5_root / DRIVERS["CHI"].parent / name))
+    text, project = Path(path).read_text(), Project()
+    project.compile({path: text})
+    (snapshot,) = project.of(path)
+    assert snapshot.valid and snapshot.machine_at(path, len(text) // 2) == "Cache"
+    uses = [use for use in snapshot.index.uses.found if real(use.span.file.name) == path]
+    assert len(uses) > 1000
+    for use in uses[::10]:
+        assert snapshot.use_at(path, use.span.start) is not None
+        assert hover(snapshot, use)
+    offered = [complete(snapshot, path, text, use.span.end) for use in uses[::100]]
+    assert sum(map(bool, offered)) > 0.9 * len(offered)

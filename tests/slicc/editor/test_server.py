@@ -10,12 +10,20 @@ from pathlib import Path
 import pytest
 
 from protocols import shipped
+from slicc.coverage.cells import Cells, MachineCells
+from slicc.coverage.file import write_cells
 from tests.slicc.editor.editor_client import Document, Editor
 
 
 @pytest.fixture(scope="module")
-def editor() -> Iterator[Editor]:
-    editor = Editor()
+def coverage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A coverage file that is not written yet."""
+    return tmp_path_factory.mktemp("coverage") / "cells.json"
+
+
+@pytest.fixture(scope="module")
+def editor(coverage: Path) -> Iterator[Editor]:
+    editor = Editor("--coverage", str(coverage))
     yield editor
     assert editor.end() == 0
 
@@ -88,6 +96,16 @@ def test_the_outline_names_what_is_declared(cache: Document) -> None:
     assert machine.name == "L1Cache"
     names = [child.name for child in machine.children or ()]
     assert {"State", "Event", "Entry", "forward_in", "gs_sendGetS", "I on Load → IS_D"} <= {*names}
+
+
+def test_coverage_stands_behind_transitions(cache: Document, coverage: Path) -> None:
+    assert cache.hints() == {}
+    counts = {("M", "Store"): 7}
+    known = MachineCells(("M",), ("Store",), counts)
+    write_cells(Cells("MSI", "0" * 16, {"L1Cache": known}), coverage)
+    hints = cache.hints()
+    assert hints[cache.line("transition(M, |Store)")] == "hit 7 times"
+    assert hints[cache.line("transition(I, |Load, IS_D)")] == "not in the coverage file"
 
 
 # ------------------------------------------------------------------ writing
@@ -224,7 +242,7 @@ def test_no_half_written_text_ends_the_server(editor: Editor, cache: Document) -
         "é",
         "\r\n",
     ]
-    for _ in range(25):
+    for _ in range(15):
         start = drawn.randrange(len(cache.text) + 1)
         end = min(len(cache.text), start + drawn.choice([0, 0, 1, 5, 300]))
         new = drawn.choice([*pieces, "", cache.text[start : start + drawn.randrange(400)]])

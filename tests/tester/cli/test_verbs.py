@@ -76,7 +76,7 @@ def test_spellings(words: str, meant: str) -> None:
         ("diff -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
         ("run --history 0", "0: 1 to 4000 are possible"),
         ("run --sed 3", "No such option: --sed (Possible options: --seed"),
-        ("diff --jobs 2", "--jobs. It is an option of run, campaign, shrink and mutate."),
+        ("diff --jobs 2", "--jobs. It is an option of run, campaign, shrink, mutate and explore."),
         ("diff --trace all", "No such option: --trace. It is an option of run and replay."),
         ("replay a.leg --jobs 2", "replay runs a leg as it is, so --jobs has no effect with it"),
         ("-j 2 --replay a.leg", "replay runs a leg as it is, so -j has no effect with it"),
