@@ -45,10 +45,16 @@ def cells_of(
         name = known.states[cell.state], known.events[cell.event]
         if name in known.counts:
             known.ways[name] = tuple(namer.choice(choice) for choice in way)
-    if is_whole(found):
+    whole = [name for name in present if name not in _left_open(found)]
+    if is_whole(found) and whole:
         what = "; ".join(system_lines(found))
-        cells.exhausted = (System(what, tuple(present)),)
+        cells.exhausted = (System(what, tuple(whole)),)
     return cells
+
+
+def _left_open(found: Exploration) -> set[str]:
+    """Machines with messages that were not delivered, so that these cells were not made."""
+    return {event.split(".")[0] for event in found.system.spent if found.rules.local_steps}
 
 
 def is_whole(found: Exploration) -> bool:

@@ -121,7 +121,6 @@ def explore(
     """``ways``: whether a way to each cell is wanted.
 
     Raises ConfigError for what cannot be explored, DescriptionError for bad assignments.
-
     The result does not depend on ``jobs``, but for where it stops at a limit: what several
     find is searched again by one, since only its order of states is always the same.
     """
@@ -130,10 +129,16 @@ def explore(
 
     def search(which: Rules, threads: int = jobs) -> _Searched:
         with JointSearch(lambda: NativeSearch(library, system, which), threads) as joint:
-            found = _search(joint, protocol, system, notify, report=threads == 1, ways=ways)
+            found = _search(joint, protocol, system, notify, ways=ways, report=threads == 1)
         return search(which, 1) if found.end is End.FOUND and threads > 1 else found
 
     whole = search(rules)
+    if whole.end is End.FOUND and rules.local_steps and system.has_local_steps:
+        # A trace names every message; where that is too long to find, it lacks some.
+        every = replace(rules, local_steps=False)
+        full = search(every)
+        if full.end is End.FOUND:
+            rules, whole = every, full
     if whole.end is not End.FULL or rules.bound:
         return _result(system, rules, whole)
     complete = None
@@ -173,8 +178,8 @@ def _search(
     system: SmallSystem,
     notify: Notify | None,
     *,
-    report: bool,
     ways: bool,
+    report: bool,
 ) -> _Searched:
     """``report``: whether to follow what was found."""
     native = joint.leader

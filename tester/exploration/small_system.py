@@ -97,6 +97,11 @@ class SmallSystem:
         return len(self.to_memory) == 1 and self.to_memory <= self.ordered
 
     @property
+    def has_local_steps(self) -> bool:
+        """Whether anything commutes with every other step."""
+        return self.served_in_order or bool(self.spent)
+
+    @property
     def counts_words(self) -> bool:
         return any(name.startswith("atomic") for name in self.operations)
 

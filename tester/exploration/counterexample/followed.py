@@ -84,7 +84,9 @@ def follow(
     queues = [built.requesters[agent.requester].queue.name for agent in system.agents]
     watch = _Watch(channel_of_slots(built), queues, system)
     with NativeSearch(
-        build(protocol), replace(system, renamings=system.renamings[:1]), Rules()
+        build(protocol),
+        replace(system, renamings=system.renamings[:1]),
+        replace(rules, bound=0),
     ) as s:
         s.restart()
         for number, step in enumerate(finding.trace):

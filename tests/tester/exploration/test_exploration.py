@@ -49,6 +49,7 @@ INEXPRESSIBLE = {
 LINKED = Bounds(operations=("load", "store", "atomic"), locations=1)
 ONCE = Rules(most_states=400_000, bound=1 << 16)
 """One search without smaller bounds after it."""
+GPU_RULES = Rules(most_states=1_000_000, bound=1 << 16)
 BY_NAME = {bug.name: bug for bug in BUGS}
 
 
@@ -128,3 +129,22 @@ def test_planted_bugs_of_the_small_protocols(bug: Bug, tmp_path: Path) -> None:
         if explore(planted, bounds, ONCE).verdict is Verdict.FOUND:
             return
     pytest.fail(f"{bug.name} was not found")
+
+
+def test_a_trace_names_every_message(tmp_path: Path) -> None:
+    """A counterexample becomes a leg, whose script needs those that local steps leave out."""
+    bug = BY_NAME["snoop-reader-keeps-the-line"]
+    found = hunted(bug, tmp_path, Bounds())
+    assert found.finding is not None and not found.rules.local_steps
+    namer = Namer(protocol("MSI_Snoop"), found.system)
+    text = "\n".join(trace_lines(found.finding, namer))
+    assert "MemoryMsg of line 0 arrives in Memory0.requestToMemory" in text
+
+
+@pytest.mark.explore
+@pytest.mark.parametrize(
+    ("name", "agents"), [("tcp-acquire-keeps-the-line", 1), ("tcp-fill-survives-acquire", 2)]
+)
+def test_planted_bugs_of_a_gpu(name: str, agents: int, tmp_path: Path) -> None:
+    found = hunted(BY_NAME[name], tmp_path, Bounds(locations=1, agents=agents), GPU_RULES)
+    assert found.finding is not None and found.finding.kind is Kind.VALUE

@@ -89,3 +89,31 @@ def test_a_bound_withholds_beginnings_and_says_so() -> None:
     assert not whole.statistics.withheld
     assert part.end is End.COMPLETE and part.statistics.withheld
     assert part.statistics.states < whole.statistics.states
+
+
+GPU_SYSTEM = Bounds(locations=1)
+SYSTEMS = {
+    ("MSI_Snoop", Bounds()): (1_740, 4_519),
+    ("MSI", Bounds()): (8_433, 24_054),
+    ("MSI", Bounds(caches=3, locations=1)): (55_683, 189_938),
+    ("MI", Bounds()): (1_566, 3_966),
+    ("MESI_Two_Level", Bounds()): (13_084, 42_650),
+    ("MOESI_AMD_Base", Bounds(caches=1)): (991, 5_407),
+    ("GPU_VIPER", GPU_SYSTEM): (13_960, 57_537),
+    ("GPU_VIPER_APU", Bounds(caches=1, locations=1)): (824_189, 2_983_397),
+}
+IN_SUITE = ("MSI_Snoop",)
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        pytest.param(*each, marks=() if each[0] in IN_SUITE else pytest.mark.explore)
+        for each in SYSTEMS
+    ],
+)
+def test_the_usual_systems_are_exhausted(name: str, bounds: Bounds) -> None:
+    """Those of the command without options, and some more; nothing bounds them."""
+    found = searched(name, bounds, Rules(most_states=2_000_000))
+    assert found.end is End.COMPLETE and not found.statistics.withheld
+    assert (found.statistics.states, found.statistics.steps) == SYSTEMS[name, bounds]
