@@ -406,6 +406,13 @@ class DefectDescription(Piece, frozen=True):
             "They overrule profiles and give way to `--set`"
         ),
     ] = field(default_factory=dict)
+    instead: Annotated[
+        tuple[Mapping[str, Value | Names], ...],
+        doc(
+            "other fields that keep the defect out of the way as well: each leg draws `avoid` or "
+            "one of these, so that no part of the system is never tested"
+        ),
+    ] = ()
     needs: Annotated[
         Listed[CellOrAction],
         doc(

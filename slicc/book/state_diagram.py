@@ -13,13 +13,17 @@ from typing import cast
 import graphviz
 
 from slicc import ir
+from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import StateAttributes, state_graph
+from slicc.coverage.cells import Cells, Status
+from slicc.coverage.report import MEANINGS
 from slicc.text.markup import dot_html, dot_text, dot_tooltip
 
 _LABEL_WIDTH = 24
 _LABEL_LINES = 6
+_FEW_EDGES = 4
 # Dark enough to read on white, one per source state in turn, so that an edge can be followed.
-_COLORS = (
+COLORS = (
     "#1f5f99",
     "#a8431f",
     "#2f7d4f",
@@ -39,8 +43,31 @@ class GraphvizMissing(Exception):
     """There is no ``dot`` program; the message explains how to install it."""
 
 
-def state_diagram(machine: ir.Machine, protocol: str) -> graphviz.Digraph:
-    """The diagram of one machine; its ``source`` is the DOT text."""
+_STATUS_COLORS = {
+    Status.HIT: "#2f7d4f",
+    Status.REACHABLE: "#b07a00",
+    Status.UNSENT: "#8a949c",
+    Status.NOT_REACHED: "#7a3f9d",
+    Status.UNKNOWN: "#b3261e",
+}
+
+
+def state_diagram(
+    machine: ir.Machine,
+    protocol: str,
+    place: Place = in_one_page,
+    covered: Cells | None = None,
+    *,
+    titled: bool = True,
+) -> graphviz.Digraph:
+    """The diagram of one machine; its ``source`` is the DOT text.
+
+    States and edges link to their rows and cells at ``place``; in SVG an edge has a class
+    ``e-EVENT`` for each of its events. ``covered``: what is known of its cells, which gives edges
+    their colours. ``titled``: with the machine's name and a legend.
+    """
+    if covered is not None and machine.name not in covered.machines:
+        covered = None
     diagram = graphviz.Digraph(
         dot_text(f"{protocol} {machine.name}"),
         graph_attr={
@@ -53,7 +80,7 @@ def state_diagram(machine: ir.Machine, protocol: str) -> graphviz.Digraph:
             "fontsize": "16",
             "labelloc": "t",
             "labeljust": "l",
-            "label": _title(machine, protocol),
+            "label": _title(machine, protocol, covered is not None) if titled else "",
         },
         node_attr={
             "fontname": "Helvetica",
@@ -89,24 +116,41 @@ def state_diagram(machine: ir.Machine, protocol: str) -> graphviz.Digraph:
             dot_text(state),
             _node_label(state, kept[state]),
             tooltip=_tooltip(state, about, kept[state], stalled[state]),
+            URL=place(f"m-{machine.name}", f"s-{machine.name}-{state}"),
             **_node_style(about),
+            **_node_size(sum(state in ends for ends in edges)),
         )
     if machine.states.default in graph:
         diagram.node(_START, shape="point", width="0.12", color="#33475b", tooltip="initial state")
         diagram.edge(_START, dot_text(machine.states.default), color="#33475b")
     if any(target == _COMPUTED for _, target in edges):
         diagram.node(_COMPUTED, "*", shape="circle", style="dashed", tooltip="computed")
-    colors = {state: _COLORS[index % len(_COLORS)] for index, state in enumerate(graph)}
+    colors = {state: COLORS[index % len(COLORS)] for index, state in enumerate(graph)}
     for (state, target), events in edges.items():
+        color, tooltip = colors[state], ", ".join(events)
+        if covered is not None:
+            color = _STATUS_COLORS[_worst(covered, machine.name, state, events)]
+            notes = (covered.note(machine.name, (state, event)) for event in events)
+            tooltip = ", ".join(f"{event}: {note}" for event, note in zip(events, notes))
         diagram.edge(
             dot_text(state),
             dot_text(target),
             _edge_label(events),
-            color=colors[state],
-            fontcolor=colors[state],
-            tooltip=dot_tooltip(", ".join(events)),
+            color=color,
+            fontcolor=color,
+            tooltip=dot_tooltip(tooltip),
+            URL=place(f"m-{machine.name}", f"c-{machine.name}-{state}-{events[0]}"),
+            **{"class": " ".join(f"e-{event}" for event in events)},
         )
     return diagram
+
+
+def _worst(covered: Cells, machine: str, state: str, events: Sequence[str]) -> Status:
+    """Of an edge with several events: what is never caused counts only if nothing else is there;
+    then the least that is known."""
+    found = [covered.status(machine, (state, event)) for event in events]
+    order = (Status.UNKNOWN, Status.NOT_REACHED, Status.REACHABLE, Status.HIT, Status.UNSENT)
+    return min(found, key=order.index)
 
 
 def render_diagram(diagram: graphviz.Digraph, format: str) -> bytes:
@@ -132,12 +176,14 @@ def render_diagram(diagram: graphviz.Digraph, format: str) -> bytes:
     return content
 
 
-def _title(machine: ir.Machine, protocol: str) -> str:
+def _title(machine: ir.Machine, protocol: str, colored: bool) -> str:
     legend = (
         "box: stable &#183; dashed: transient &#183; double line: initial &#183; "
         "gray: no transition leads here &#183; &#8635; keeps the state &#183; "
         "messages put off (stalled, recycled) are not shown"
     )
+    if colored:
+        legend += f'<br align="left"/>{_colors_legend()}'
     name = dot_html(f"{protocol}: {machine.name}")
     title = f" &#8212; {dot_html(machine.title)}" if machine.title not in ("", machine.name) else ""
     return (
@@ -146,10 +192,17 @@ def _title(machine: ir.Machine, protocol: str) -> str:
     )
 
 
+def _colors_legend() -> str:
+    return " &#183; ".join(
+        f'<font color="{color}">{dot_html(MEANINGS[status])}</font>'
+        for status, color in _STATUS_COLORS.items()
+    )
+
+
 def _node_label(name: str, keeps: list[str]) -> str:
     if not keeps:
         return f"<<b>{dot_html(name)}</b>>"
-    text = "<br/>".join(dot_html(line) for line in _wrap(keeps, 20, 3))
+    text = "<br/>".join(dot_html(line) for line in label_lines(keeps, 20, 3))
     return (
         f'<<b>{dot_html(name)}</b><br/><font point-size="9" color="#5b6b7a">&#8635; {text}</font>>'
     )
@@ -167,6 +220,14 @@ def _node_style(about: StateAttributes) -> dict[str, str]:
     return style
 
 
+def _node_size(edges: int) -> dict[str, str]:
+    """Where many edges end, they need an outline that is long enough to tell them apart."""
+    if edges <= _FEW_EDGES:
+        return {}
+    more = min(edges - _FEW_EDGES, 12)
+    return {"width": f"{0.75 + 0.12 * more:.2f}", "height": f"{0.5 + 0.06 * more:.2f}"}
+
+
 def _tooltip(state: str, about: StateAttributes, kept: list[str], stalled: list[str]) -> str:
     parts = [about["desc"] or state]
     if about["permission"] is not None:
@@ -179,12 +240,16 @@ def _tooltip(state: str, about: StateAttributes, kept: list[str], stalled: list[
 
 
 def _edge_label(events: list[str]) -> str:
-    # The blanks keep a label off the edge that it stands beside.
-    return dot_text("\n".join(f"  {line}  " for line in _wrap(events, _LABEL_WIDTH, _LABEL_LINES)))
+    return beside_an_edge(label_lines(events, _LABEL_WIDTH, _LABEL_LINES))
 
 
-def _wrap(events: Sequence[str], width: int, lines: int) -> list[str]:
-    """Comma-separated events in lines of about ``width``; what is too much is counted."""
+def beside_an_edge(lines: Sequence[str]) -> str:
+    """A label with blanks, which keep it off the edge that it stands beside."""
+    return dot_text("\n".join(f"  {line}  " for line in lines))
+
+
+def label_lines(events: Sequence[str], width: int, lines: int) -> list[str]:
+    """Comma-separated names in lines of about ``width``; what is too much is counted."""
     result: list[str] = []
     used = 0
     for event in events:

@@ -1,20 +1,30 @@
-"""The transition table of every machine of a protocol, as one HTML page.
+"""The transition tables of machines, prepared for HTML: states, events, cells, what they send.
 
-Everything the template shows is prepared here; the page needs no other file, no network and no
-script, and holds the sources so that every cell can point into them. Invariant: text of the
-protocol reaches the page only through escaping.
+``slicc table`` writes them as one page, which needs no other file, no network and no script, and
+holds the sources so that every cell can point into them; the book's chapters show them as well.
+Invariant: text of the protocol reaches a page only through escaping.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from slicc import ir
+from slicc.analysis.facts import MachineFacts
+from slicc.analysis.sends import sends_of
+from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import state_graph, waiting_transitions
 from slicc.codegen.rendering import render
+from slicc.coverage.cells import Cells, Status
+from slicc.coverage.report import MEANINGS
 from slicc.source import SourceFile, Span
 from slicc.text.markup import page_text
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +36,39 @@ class ActionView:
     desc: str
     link: str
     uses: int
+    sends: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One transition in one state. ``kind`` is a class of the style sheet."""
+    """One transition in one state. ``kind`` is a class of the style sheet, and so is ``status``:
+    what is known of its coverage, with ``note`` in words; empty: nothing was asked for.
+
+    ``sends``: ``GETX to Directory``, in the order of the actions.
+    """
 
     kind: str
     next: str
     next_link: str
     actions: tuple[ActionView, ...]
+    sends: tuple[str, ...]
     requests: tuple[str, ...]
     where: str
     link: str
+    status: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A state or an event with notes on it."""
+    """A state or an event with notes on it. ``ports``: those that may trigger the event."""
 
     name: str
     anchor: str
     desc: str
     link: str
     remarks: tuple[str, ...]
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +84,7 @@ class MachineView:
     anchor: str
     summary: str
     events: tuple[MemberView, ...]
+    ports: tuple[str, ...]
     rows: tuple[RowView, ...]
     actions: tuple[ActionView, ...]
 
@@ -78,22 +98,50 @@ class SourceView:
     lines: tuple[tuple[str, int, str], ...]
 
 
-def protocol_page(protocol: ir.Protocol, sources: Sequence[SourceFile]) -> str:
-    """The HTML text. ``sources`` are embedded; places in other files are named, not linked."""
-    page = _Page(sources)
+def protocol_page(
+    protocol: ir.Protocol, sources: Sequence[SourceFile], covered: Cells | None = None
+) -> str:
+    """The HTML text. ``sources`` are embedded; places in other files are named, not linked.
+    ``covered``: what is known of the protocol's cells, which get its colours."""
+    tables = Tables(protocol, sources, in_one_page, covered)
     return render(
         "slicc.book",
         "table.html.jinja",
         escape=True,
         name=page_text(protocol.name),
-        machines=[page.machine(machine) for machine in protocol.machines],
-        sources=page.sources(),
+        style=asset("book.css"),
+        machines=[tables.machine(machine) for machine in protocol.machines],
+        sources=tables.sources(),
+        statuses=statuses(covered),
     )
 
 
-class _Page:
-    def __init__(self, sources: Sequence[SourceFile]) -> None:
+def statuses(covered: Cells | None) -> list[tuple[str, str]]:
+    """What colours of coverage mean; nothing without coverage."""
+    return [] if covered is None else [(each.value, MEANINGS[each]) for each in Status]
+
+
+def asset(name: str) -> Markup:
+    """A style sheet or script of ours, as it is."""
+    from markupsafe import Markup
+
+    return Markup((files("slicc.book") / "assets" / name).read_text(encoding="utf-8"))
+
+
+class Tables:
+    """Views of the machines and sources of one protocol."""
+
+    def __init__(
+        self,
+        protocol: ir.Protocol,
+        sources: Sequence[SourceFile],
+        place: Place,
+        covered: Cells | None = None,
+    ) -> None:
+        self._protocol = protocol
         self._sources = sources
+        self._place = place
+        self._covered = covered
         self._numbers = {source.name: number for number, source in enumerate(sources)}
 
     def sources(self) -> list[SourceView]:
@@ -114,13 +162,16 @@ class _Page:
         for transition in machine.transitions:
             for ref in dict.fromkeys(transition.actions):
                 uses[ref] = uses.get(ref, 0) + 1
+        facts = MachineFacts(self._protocol, machine)
+        sends = sends_of(facts)
         actions = {
             action.ref: ActionView(
                 action.ref.name,
                 "" if action.short == action.ref.name else page_text(action.short),
                 page_text(action.desc),
-                self._link(action.span),
+                self.link(action.span),
                 uses.get(action.ref, 0),
+                tuple(page_text(send.text) for send in sends[action.ref]),
             )
             for action in machine.actions
         }
@@ -138,7 +189,8 @@ class _Page:
             anchor=f"m-{machine.name}",
             summary=f"{len(states)} states, {len(events)} events, {len(actions)} actions; "
             f"{len(machine.cells)} of {possible} cells have a transition",
-            events=self._events(machine),
+            events=self._events(facts),
+            ports=tuple(port.ref.name for port in machine.in_ports),
             rows=rows,
             actions=tuple(actions.values()),
         )
@@ -158,12 +210,17 @@ class _Page:
             views.append(self._member(machine, member, "s", remarks))
         return views
 
-    def _events(self, machine: ir.Machine) -> tuple[MemberView, ...]:
+    def _events(self, facts: MachineFacts) -> tuple[MemberView, ...]:
+        machine = facts.machine
         handled = {cell.event for cell in machine.cells}
-        return tuple(
-            self._member(machine, member, "e", [] if member.name in handled else ["unhandled"])
-            for member in machine.events.members
-        )
+        views = []
+        for member in machine.events.members:
+            ports = ports_of(facts, member.name)
+            remarks = [] if member.name in handled else ["unhandled"]
+            remarks += dict.fromkeys(_network(facts, port) for port in ports)
+            view = self._member(machine, member, "e", filter(None, remarks))
+            views.append(replace(view, ports=tuple(port.ref.name for port in ports)))
+        return tuple(views)
 
     def _member(
         self, machine: ir.Machine, member: ir.EnumMember, kind: str, remarks: Iterable[str]
@@ -172,7 +229,7 @@ class _Page:
             member.name,
             f"{kind}-{machine.name}-{member.name}",
             page_text(member.desc),
-            self._link(member.span),
+            self.link(member.span),
             tuple(remarks),
         )
 
@@ -191,8 +248,18 @@ class _Page:
                 shared[key] = self._cell(
                     machine, transition, stays, cell.transition in waiting, actions
                 )
-            views[cell.state, cell.event] = shared[key]
+            views[cell.state, cell.event] = self._colored(machine, cell, shared[key])
         return views
+
+    def _colored(self, machine: ir.Machine, cell: ir.Cell, view: CellView) -> CellView:
+        """With what is known of its coverage, if anything is."""
+        covered, key = self._covered, (cell.state, cell.event)
+        if covered is None or machine.name not in covered.machines:
+            return view
+        if key not in covered.machines[machine.name].counts:
+            return view  # it only stalls
+        status = covered.status(machine.name, key)
+        return replace(view, status=status.value, note=covered.note(machine.name, key))
 
     def _cell(
         self,
@@ -210,14 +277,29 @@ class _Page:
         return CellView(
             kind,
             "computed" if computed else ("" if stays or target is None else target),
-            "" if computed or target is None else f"#s-{machine.name}-{target}",
+            ""
+            if computed or target is None
+            else self._place(f"m-{machine.name}", f"s-{machine.name}-{target}"),
             tuple(actions[ref] for ref in transition.actions),
+            tuple(send for ref in transition.actions for send in actions[ref].sends),
             transition.request_types,
             f"{page_text(transition.span.file.name)}:{transition.span.line}",
-            self._link(transition.span),
+            self.link(transition.span),
         )
 
-    def _link(self, span: Span) -> str:
-        """The anchor of a line, or nothing if its file is not on the page."""
+    def link(self, span: Span) -> str:
+        """Where a line stands, or nothing if its file is not in the book."""
         number = self._numbers.get(span.file.name)
-        return "" if number is None else f"#f{number}-{span.line}"
+        return "" if number is None else self._place(f"f{number}", f"f{number}-{span.line}")
+
+
+def ports_of(facts: MachineFacts, event: str) -> list[ir.InPort]:
+    """The ports that may trigger an event, in the order of their declaration."""
+    sources = {source.port for source in facts.sources.get(event, ())}
+    return [port for port in facts.machine.in_ports if port.ref in sources]
+
+
+def _network(facts: MachineFacts, port: ir.InPort) -> str:
+    link = facts.links.get(port.buffer)
+    number = None if link is None else link.virtual_network
+    return "" if number is None else f"network {number}"

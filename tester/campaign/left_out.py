@@ -23,6 +23,8 @@ FEW: Final = 3
 """Fewer than these hide little."""
 ROUNDS: Final = 4
 """Campaigns that go on behind failures: each leaves out what made the one before fail."""
+_TOGETHER: Final = 3
+"""Things, at most, that are left out together because none alone is enough."""
 _OTHERS: Final = 24
 """Legs that are tried besides: what was changed may have turned the failing ones by chance."""
 _WRONG_DATA: Final = frozenset(verdict.value for verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS))
@@ -101,11 +103,42 @@ def behind(
         legs = numbers[:LEGS]
         if found and _failing(campaign, NOTHING, legs, kind, on_progress) is not None:
             continue
-        each = least(campaign, numbers, kind, on_progress)
-        if each is not None:
+        for each in least_together(campaign, numbers, kind, on_progress):
             found.append(each)
             campaign = Campaign(campaign.protocol, each.of(campaign.options), campaign.engine)
     return found
+
+
+def least_together(
+    campaign: Campaign,
+    numbers: Iterable[int],
+    kind: str,
+    on_progress: Callable[[AnyRun], None] | None = None,
+) -> list[LeftOut]:
+    """`least`, or a few things that are enough together: faults that look alike, as wrong bytes do,
+    may need one thing each. Each turns at least a third of the legs that failed before it.
+    """
+    found: list[LeftOut] = []
+    legs = [*numbers][:LEGS]
+    if len(legs) < FEW or _is_runaway(kind):
+        return []
+    while True:
+        last = least(campaign, legs, kind, on_progress)
+        if last is not None:
+            return [*found, last]
+        if not found:
+            legs = _alike(campaign, NOTHING, [*range(_OTHERS)], kind, on_progress) or legs
+        rest = legs
+        most: LeftOut | None = None
+        for each in _candidates(campaign) if len(found) < _TOGETHER - 1 else ():
+            still = _alike(campaign, each, legs, kind, on_progress)
+            if still is not None and len(still) < len(rest):
+                most, rest = each, still
+        if most is None or 3 * len(rest) > 2 * len(legs):
+            return []
+        found.append(most)
+        legs = rest
+        campaign = Campaign(campaign.protocol, most.of(campaign.options), campaign.engine)
 
 
 def least(
@@ -160,6 +193,29 @@ def _failing(
             if count > most or _is_runaway(now):
                 return None
         found += count
+    return found
+
+
+def _alike(
+    campaign: Campaign,
+    left_out: LeftOut,
+    legs: Sequence[int],
+    kind: str,
+    on_progress: Callable[[AnyRun], None] | None,
+) -> list[int] | None:
+    """Which of the legs fail as before; None: one is a runaway, or cannot be drawn."""
+    options = replace(left_out.of(campaign.options), episodes=NO_END)
+    without = Campaign(campaign.protocol, options, campaign.engine)
+    found = []
+    for number in legs:
+        try:
+            now = without.failure_of(without.plan(number).leg, on_progress)
+        except ConfigError:  # no agents are left that can hand over
+            return None
+        if _is_runaway(now):
+            return None
+        if alike(now, kind):
+            found.append(number)
     return found
 
 

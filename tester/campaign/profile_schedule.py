@@ -91,12 +91,17 @@ _TWO_FRAMES: Final = {
 """Lines are given up and asked for again while answers to the eviction are under way."""
 _ONE_SLOT: Final = Turn("hot-ping-pong", {"units": 16, "send_slots": 1})
 """Owners that cannot answer in time: what they owe is overtaken by what was asked for later."""
+_ALONE: Final = {"units": 1, "dmas": 2, "flush_percent": 15}
+"""One processor beside engines: what asks the other caches has none to ask."""
 _CPU_ROTATION: Final = (
     *[Turn("set-conflict")] * 3,
     _ONE_SLOT,
     *[Turn("set-conflict", _TWO_FRAMES)] * 3,
     *[Turn("line-duel")] * 2,
     *[Turn("line-duel", _TWO_FRAMES)] * 2,
+    Turn("line-duel", _ALONE),
+    Turn("set-conflict", _ALONE),
+    *[Turn("set-conflict", {"dmas": 3})] * 2,
     *[Turn("replacement")] * 2,
     *[Turn("system")] * 2,
     *[Turn("scarcity")] * 2,
@@ -110,6 +115,11 @@ _CPU_ROTATION: Final = (
 )
 
 
+def rotation(is_gpu: bool) -> tuple[Turn, ...]:
+    """What `default` deals in a round: each turn as often as it is there."""
+    return _GPU_ROTATION if is_gpu else _CPU_ROTATION
+
+
 def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> Turn:
     """What leg `number` runs: for `default` every profile in turn, in an order that is drawn for
     every round, so that a short run covers (nearly) all of them."""
@@ -119,7 +129,7 @@ def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> T
     if number < len(opening):
         order = shuffled(CounterRng(prng.fork("opening")), len(opening))
         return opening[int(order[number])]
-    rotation = _GPU_ROTATION if is_gpu else _CPU_ROTATION
-    turn, place = divmod(number - len(opening), len(rotation))
-    order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(rotation))
-    return rotation[int(order[place])]
+    deck = rotation(is_gpu)
+    turn, place = divmod(number - len(opening), len(deck))
+    order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(deck))
+    return deck[int(order[place])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,22 @@ def test_every_leg_avoids_them(loaded: LoadedProtocol) -> None:
     assert not any(leg.defects for leg in legs), "replay files need not know"
     engines = [leg.agents["dma"].without for leg in legs if "dma" in leg.agents]
     assert engines and set(engines) == {("stores",)}
+
+
+def test_each_leg_draws_a_way_to_avoid_one(loaded: LoadedProtocol) -> None:
+    """With one way alone, what it leaves out would never be tested."""
+    two, stores = loaded.written.defects
+    other = replace(two, instead=({"machine.L1Cache.count": 7},))
+    drawing = dataclasses.replace(loaded, written=replace(loaded.written, defects=(other, stores)))
+    legs = descriptions(drawing)
+    assert legs == descriptions(drawing), "the same seed, the same legs"
+    units = [leg.machines["L1Cache"].count == 7 for leg in legs]
+    assert {True, False} == set(units)
+    for leg, instead in zip(legs, units, strict=True):
+        assert instead or leg.machines["Directory"].count == 1
+        assert instead == (leg.machines["Directory"].parameters["directory_latency"] != 3)
+    attacked = descriptions(drawing, attack=("two-directories",))
+    assert not any(leg.machines["L1Cache"].count == 7 for leg in attacked)
 
 
 def test_they_are_attacked_on_request(loaded: LoadedProtocol) -> None:

@@ -8,8 +8,14 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign.campaign import Campaign, Options, kind_of
-from tester.campaign.left_out import FEW, LeftOut, alike, behind, least
+from tester.campaign.left_out import FEW, LeftOut, alike, behind, least, least_together
+from tester.program.replay_file import Leg
 from tests.planted.bugs import BY_NAME
+
+PROGRAMS = (
+    *("peek_percent", "scope_percent", "quiet_percent", "flush_percent", "bare_percent"),
+    *("instruction_percent", "unaligned_percent", "atomic_percent"),
+)
 
 
 def failing(campaign: Campaign) -> tuple[list[int], str]:
@@ -85,3 +91,28 @@ def test_one_thing_may_be_behind_several_kinds(tmp_path: Path) -> None:
     numbers, kind = failing(campaign)
     found = behind(campaign, {kind: numbers[::2], f"{kind} again": numbers[1::2]})
     assert [each.what for each in found] == ["agents on DMA"]
+
+
+def test_two_faults_that_look_alike_need_a_thing_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of legs with engines for DMA half fail, of the other half those with several directories."""
+
+    def failure_of(_: Campaign, leg: Leg, __: object = None) -> str:
+        if leg.number % 2:
+            return "wrong-value" if "dma" in leg.description.agents else ""
+        several = (leg.description.machines["Directory"].count or 0) > 1
+        return "lost-write" if several or not whole else ""
+
+    whole = True
+    monkeypatch.setattr(Campaign, "failure_of", failure_of)
+    fixed = dict.fromkeys((*PROGRAMS, "entries"), 0)  # what is fixed is not tried
+    campaign = Campaign(load_protocol("MI"), Options(1, 400, fixed=fixed, leg_episodes=9))
+    numbers = [n for n in range(24) if campaign.failure_of(campaign.plan(n).leg)]
+    assert {number % 2 for number in numbers} == {0, 1}
+    assert least(campaign, numbers, "wrong-value") is None
+    found = least_together(campaign, numbers, "wrong-value")
+    assert {each.what for each in found} == {"agents on DMA", "more than one directory"}
+    assert [each.what for each in behind(campaign, {"wrong-value": numbers})] == [
+        each.what for each in found
+    ]
+    whole = False  # now half of the legs fail whatever is left out
+    assert least_together(campaign, numbers, "wrong-value") == []
