@@ -15,12 +15,15 @@ class ProtocolInfo:
     """A compiled protocol: its controller classes in the order of their declaration.
 
     ``atomic_log``: whether blocks of data keep what atomic operations replaced.
+    ``request_flags``: ``bool`` fields that its library adds to RubyRequest; bit i of
+    ``RubyRequest.flags`` is the i-th of them.
     """
 
     name: str
     machines: tuple[type[Controller], ...]
     sources: tuple[str, ...] = ()
     atomic_log: bool = True
+    request_flags: tuple[str, ...] = ()
 
     def machine(self, name: str) -> type[Controller]:
         """Raises ``KeyError`` if the protocol has no such machine."""

@@ -106,6 +106,7 @@ class _Completion:
         self.machines = {name: declared[m.of or name] for name, m in given.machines.items()}
         """The declarations behind every group."""
         self.counts: dict[str, int] = {}
+        self._flags = protocol.request_flags
         self.given = with_links(given, {name: m.buffers for name, m in self.machines.items()})
         self.values = ParameterValues(
             given.origin,
@@ -430,6 +431,11 @@ class _Completion:
             if cache not in declared.caches:
                 message = unknown_name(f"cache of {given.machine}", cache, declared.caches)
                 raise self._error((*path, "caches", position), cache, message)
+        for field, flag in (
+            ("acquire_flag", given.acquire_flag),
+            ("release_flag", given.release_flag),
+        ):
+            self._check_flag((*path, field), flag, kind)
         context = given.context
         if context is None:
             context = CONTEXT
@@ -444,6 +450,16 @@ class _Completion:
             caches=caches,
             context=context,
         )
+
+    def _check_flag(self, path: tuple[str, ...], flag: str | None, kind: str) -> None:
+        if flag is None:
+            return
+        if kind not in SEQUENCERS:
+            raise self._error(path, flag, f"a {kind} marks no requests")
+        known = self._flags
+        if flag not in known:
+            what = "bool field of RubyRequest in the protocol's library"
+            raise self._error(path, flag, unknown_name(what, flag, known))
 
     def _check_link(
         self,

@@ -310,12 +310,27 @@ class RequesterDescription(Piece, frozen=True):
             "that the line has left its cache (`evictionCallback`)"
         ),
     ] = False
+    acquire_flag: Annotated[
+        Text | None,
+        doc(
+            "sequencer: a `bool` field of `RubyRequest` in the protocol's own library, which has "
+            "not its default in the first access after an acquire ([fences](#fences))"
+        ),
+    ] = None
+    release_flag: Annotated[
+        Text | None, doc("sequencer: the same for the last access before a release")
+    ] = None
     coalesces_per_cycle: Annotated[
         Thousand, doc("coalescer: instructions coalesced each cycle")
     ] = 1
     one_request_per_lane: Annotated[
         bool, doc("coalescer: every lane is an instruction of its own")
     ] = False
+
+    @property
+    def needs_fences(self) -> bool:
+        """Whether its machine orders accesses only where a request is marked."""
+        return self.acquire_flag is not None or self.release_flag is not None
 
 
 class AgentsDescription(Piece, frozen=True):

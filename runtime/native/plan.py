@@ -469,7 +469,7 @@ class _Exporter:
         owner = self._owner(requester) if controller is None else controller.consumer_id
         caches: Iterable[AnyCache] = ()
         linked: Iterable[AnyRequester] = ()
-        walk = fetch = tokens = one_lane = context = atomics = 0
+        walk = fetch = tokens = one_lane = context = atomics = acquire = release = 0
         coalesces = 1
         if isinstance(requester, DMASequencer):
             kind = RequesterKind.DMA
@@ -478,6 +478,7 @@ class _Exporter:
             walk, fetch = int(requester.walks), int(requester._read_type == IFETCH)
             caches, context = requester.caches, requester.context
             atomics = requester.atomics
+            acquire, release = requester.acquire_flags, requester.release_flags
         else:
             kind, linked = RequesterKind.COALESCER, requester.linked
             caches = requester._walk.caches
@@ -499,6 +500,8 @@ class _Exporter:
                 RequesterWord.ONE_REQUEST_PER_LANE: one_lane,
                 RequesterWord.CONTEXT: context,
                 RequesterWord.ATOMICS: atomics,
+                RequesterWord.ACQUIRE_FLAGS: acquire,
+                RequesterWord.RELEASE_FLAGS: release,
             },
         )
         lists = {

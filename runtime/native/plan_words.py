@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 MAGIC: Final = 0x31564C53
-VERSION: Final = 5
+VERSION: Final = 6
 NONE: Final = (1 << 64) - 1
 """No tick, no address, no object."""
 
@@ -166,6 +166,8 @@ class RequesterWord(IntEnum):
     ONE_REQUEST_PER_LANE = 9
     CONTEXT = 10
     ATOMICS = 11
+    ACQUIRE_FLAGS = 12
+    RELEASE_FLAGS = 13
 
 
 class RequesterList(IntEnum):

@@ -82,6 +82,10 @@ class Scope:
     """An atomic returns no old values."""
     INSTRUCTION: Final = 8
     """A load is an instruction fetch."""
+    ACQUIRES: Final = 32
+    """The first access after an acquire, of a requester that marks it."""
+    RELEASES: Final = 64
+    """The last access before a release, of a requester that marks it."""
 
 
 class Access:
@@ -98,6 +102,7 @@ class Access:
 
     ``crosses``: lanes of a LOAD or STORE may reach into the next line (coalescers only).
     ``instruction``: a LOAD is made as an instruction fetch (sequencers only).
+    ``fence``: ``Scope.ACQUIRES`` and ``Scope.RELEASES``, as a sequencer can mark its requests.
     ``tag`` and ``scope`` are the client's own; the requester never looks at them.
     ``sequence``, ``issued`` (tick) and ``open`` (parts not yet answered) are the requester's.
     An access object is issued once at a time; after a refusal the same object may be reissued.
@@ -108,6 +113,7 @@ class Access:
         "client",
         "compares",
         "crosses",
+        "fence",
         "glc",
         "instruction",
         "issued",
@@ -152,6 +158,7 @@ class Access:
         self.compares = compares
         self.crosses = False
         self.instruction = False
+        self.fence = 0
         self.sequence = -1
         self.issued = -1
         self.open = 0

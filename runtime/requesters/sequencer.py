@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Final
 
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.requesters.base import RefusalReason, RequesterBase, resident_lines
-from runtime.requesters.port import LINKED_TRIES, Access, AccessKind, AtomicWay, Outstanding
+from runtime.requesters.port import (
+    LINKED_TRIES,
+    Access,
+    AccessKind,
+    AtomicWay,
+    Outstanding,
+    Scope,
+)
 from runtime.types.messages import RubyRequest, RubyRequestType
 from runtime.types.values import DataBlock, WriteMask
 
@@ -62,7 +69,7 @@ class Sequencer(RequesterBase):
     ``outstanding``: lane requests accepted and unanswered. ``walk``: an acquire sends one
     REPLACEMENT per line resident in ``caches`` and counts ``invL1Callback``; without it an
     acquire has nothing to do, as behind any coherent cache. ``fetch``: loads go as IFETCH.
-
+    ``acquire_flags``, ``release_flags``: flags of the requests of accesses that are marked so.
     """
 
     kind = "cpu"
@@ -82,12 +89,16 @@ class Sequencer(RequesterBase):
         outstanding: int = 16,
         context: int = 0,
         atomics: int = AtomicWay.LINE,
+        acquire_flags: int = 0,
+        release_flags: int = 0,
     ) -> None:
         super().__init__(name, index, lanes, line_size)
         self.caches = caches
         self.walks = walk
         self.context = context
         self.atomics = atomics
+        self.acquire_flags = acquire_flags
+        self.release_flags = release_flags
         self.max_outstanding = outstanding
         self._read_type = IFETCH if fetch else LD
         self._lines: dict[int, list[Waiting]] = {}
@@ -194,7 +205,14 @@ class Sequencer(RequesterBase):
             message.isGLCSet = True
         if access.slc:
             message.isSLCSet = True
+        if access.fence:
+            message.flags = self._flags(access)
         self.queue.enqueue(message, self.controller.mandatoryQueueLatency(request.type))
+
+    def _flags(self, access: Access) -> int:
+        acquires = self.acquire_flags if access.fence & Scope.ACQUIRES else 0
+        releases = self.release_flags if access.fence & Scope.RELEASES else 0
+        return acquires | releases
 
     # ------------------------------------------------------------------ callbacks of protocols
 
@@ -209,7 +227,7 @@ class Sequencer(RequesterBase):
         first: int = 0,
     ) -> None:
         """The line can be read: completes the head and the reads that follow it directly, up to a
-        load-linked, whose store-conditional is sent before anything else.
+        load-linked, whose store-conditional is sent before anything else, or a fence.
         """
         waiting = self._list(address, "readCallback")
         if waiting[0].type not in _READS:
@@ -218,6 +236,8 @@ class Sequencer(RequesterBase):
         while done < len(waiting) and waiting[done].type in _READS:
             if waiting[done].access.kind == AccessKind.ATOMIC:
                 self._link(waiting[done], data)
+                break
+            if done and waiting[done].access.fence:
                 break
             self._complete(waiting[done], data)
             done += 1
@@ -249,7 +269,7 @@ class Sequencer(RequesterBase):
         done = 1
         while done < len(waiting) and not alone:
             request = waiting[done]
-            if request.type == FLUSH or request.type in _FAR:
+            if request.type == FLUSH or request.type in _FAR or request.access.fence:
                 break
             if request.type in _READS and request.access.kind == AccessKind.ATOMIC:
                 self._link(request, data)

@@ -370,6 +370,8 @@ class _Builder:
                 outstanding=group.outstanding or 16,
                 context=group.context or 0,
                 atomics=AtomicWay[group.atomics.upper()],
+                acquire_flags=self._flag(group.acquire_flag),
+                release_flags=self._flag(group.release_flag),
             )
         return VIPERCoalescer(
             name,
@@ -385,6 +387,10 @@ class _Builder:
             context=group.context or 0,
             atomic_log=self.protocol.atomic_log,
         )
+
+    def _flag(self, name: str | None) -> int:
+        """The bit of ``RubyRequest.flags`` of an added field."""
+        return 0 if name is None else 1 << self.protocol.request_flags.index(name)
 
     def _linked(self, group: RequesterDescription, i: int) -> tuple[Sequencer, ...]:
         if group.invalidates is None:

@@ -100,6 +100,8 @@ class RubyRequest(Message):
     isGLCSet: bool = False
     isSLCSet: bool = False
     isSecure: bool = False
+    flags: int = 0
+    """Bit i: the i-th field that the author's library adds is set, and has not its default."""
 
     ENUMERATIONS: ClassVar = {
         "Type": RubyRequestType,
@@ -109,6 +111,9 @@ class RubyRequest(Message):
 
     def getRequestPtr(self) -> Any:
         return self.pkt
+
+    def isFlagged(self, place: int) -> bool:
+        return bool(self.flags >> place & 1)
 
     def functionalRead(self, packet: Packet) -> bool:
         """A request holds no data that may be read."""

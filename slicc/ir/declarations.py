@@ -243,6 +243,7 @@ class Protocol(Node):
     """A whole protocol. ``sources`` are the file names in reading order.
 
     ``atomic_log``: blocks of data keep what atomic operations replaced; else requesters compute it.
+    ``request_flags``: fields that the author's library adds to requests, and requesters may set.
     """
 
     name: str
@@ -251,3 +252,4 @@ class Protocol(Node):
     machines: tuple[Machine, ...]
     sources: tuple[str, ...] = ()
     atomic_log: bool = True
+    request_flags: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from slicc.resolve.declarations.types import declare_types
 from slicc.resolve.index import Index
 from slicc.resolve.library.builtin_symbols import Library
 from slicc.resolve.library.extension_symbols import (
+    REQUEST,
     add_constant_fields,
     declare_constants,
     further_members,
@@ -92,12 +93,14 @@ def resolve(
     enums = enumerations_of(scope)
     structs = structures_of(scope, resolved_methods)
     library_enums, library_structs = _library_types(scope)
+    request = scope.library.types.get(REQUEST)
     protocol = ir.Protocol(
         name,
         library_enums + enums,
         library_structs + structs,
         tuple(machines),
         sources,
+        request_flags=tuple(request.flags) if request else (),
         span=span,
     )
     protocol = with_log(protocol, scope.atomic_calls)

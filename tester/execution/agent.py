@@ -25,6 +25,8 @@ The rules, for the authors of other engines:
   of its own, in the tick in which the other one issues its last access, once. It waits for the
   answer after its acquire; if the requester refuses it, it is not repeated. What it may return is
   in :mod:`tester.execution.early_loads`.
+* Where the requester marks fences, the first action of an episode (unless it is plain) is answered
+  before the second one is issued, and the last one follows the answers of all others.
 * A refused instruction is issued again in the tick after its retry, before anything else.
 """
 
@@ -34,7 +36,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from runtime.requesters.port import Access, AccessKind, Requester
+from runtime.requesters.port import Access, AccessKind, Requester, Scope
 from runtime.requesters.sequencer import Sequencer
 from runtime.sim.engine import Consumer, Engine
 from runtime.types.values import DataBlock
@@ -79,6 +81,18 @@ _PHASES: Final = (
     "closing fetch-adds",
     "all episodes done",
 )
+
+
+_WAITS: Final = 1
+"""Beside bits of Scope."""
+
+
+def fences_of(requester: Requester) -> int:
+    """Which fences a requester marks."""
+    if not isinstance(requester, Sequencer):
+        return 0
+    acquires = Scope.ACQUIRES if requester.acquire_flags else 0
+    return acquires | (Scope.RELEASES if requester.release_flags else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +225,9 @@ class Agent(Consumer):
         nothing overtakes the next action."""
         self._early: Request | None = None
         """The last racing load."""
+        self._fences = fences_of(requester)
+        self._length = 0
+        """Actions of the episode."""
         if self._steps.early == EarlyRule.HELD and isinstance(requester, Sequencer):
             requester.watch_evictions(self.line_lost)
         self._busy: dict[int, int] = {}
@@ -294,6 +311,7 @@ class Agent(Consumer):
             self._phase = _ENDED
             driver.agent_ended()
             return
+        self._length = len(episode.actions)
         if self._steps.any or episode.scope & FLUSHES:
             self._lines = ({}, {})
             for action in episode.actions:
@@ -375,6 +393,9 @@ class Agent(Consumer):
             self._phase = _RELEASE
             self._fence(Role.RELEASE, AccessKind.RELEASE)
             return
+        fence = self._fences and self._fence_of(episode)
+        if fence & _WAITS and self._outstanding:
+            return  # the last answer wakes this agent
         action = episode.actions[0]
         if not self._blocked:
             self._footprint = self._bytes_of(action)
@@ -398,9 +419,21 @@ class Agent(Consumer):
             access.compares = comparands(action.op, action.size, action.expected)
         if action.scope:
             access.set_scope(action.scope)
+        access.fence = fence & ~_WAITS
         self._issue(access)
         if not episode.actions:
             self._driver.last_access(self)
+
+    def _fence_of(self, episode: Episode) -> int:
+        """How the next action is marked, and whether it waits for all others (_WAITS)."""
+        if episode.scope & PLAIN:
+            return 0
+        left = len(episode.actions)
+        first = Scope.ACQUIRES if left == self._length else 0
+        last = Scope.RELEASES if left == 1 else 0
+        behind = left == self._length - 1 and self._fences & Scope.ACQUIRES
+        waits = _WAITS if behind or last & self._fences else 0
+        return (first | last) & self._fences | waits
 
     def _bytes_of(self, action: Request) -> dict[int, int]:
         """Line -> bytes of it that the action touches."""

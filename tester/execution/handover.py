@@ -99,7 +99,8 @@ def early_rule(description: SystemDescription, name: str) -> EarlyRule:
         return EarlyRule.NEVER
     if requester.class_name in COALESCERS:
         return EarlyRule.BYPASSING
-    if requester.walk or requester.invalidates is not None or requester.fetch:
+    walks = requester.walk or requester.invalidates is not None
+    if walks or requester.fetch or requester.needs_fences:
         return EarlyRule.NEVER
     return EarlyRule.HELD if requester.ahead else EarlyRule.ALWAYS
 

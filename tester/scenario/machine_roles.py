@@ -139,7 +139,9 @@ def abilities(
         )
         found[name] = Abilities(
             flush=kinds[name] in ("cpu", "gpu") and "flush" not in group.without and known.flushes,
-            plain=processor and not requester.walk and requester.invalidates is None,
+            plain=processor
+            and not (requester.walk or requester.needs_fences)
+            and requester.invalidates is None,
             instructions=processor and "instructions" not in group.without and known.fetches,
             longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
         )

@@ -156,7 +156,7 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
 }
 """Classes whose objects are numbers of something in the block, with their methods."""
 
-MESSAGE_METHODS = {"RubyRequest": _methods(query="getRequestPtr")}
+MESSAGE_METHODS = {"RubyRequest": _methods(query="getRequestPtr isFlagged")}
 """Methods of messages of the library."""
 
 ENTRY_METHODS = _methods(

@@ -95,6 +95,7 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
     for machine in protocol.machines:
         imports.add(f".{names.modules[machine.name]}", names.controllers[machine.name])
     sources = dict.fromkeys(PurePath(source).name for source in protocol.sources)
+    flags = [python_source.string_literal(each) for each in protocol.request_flags]
     return InitView(
         docstring="\n".join(
             python_source.docstring(
@@ -109,6 +110,7 @@ def _init_view(protocol: ir.Protocol, names: ProtocolNames) -> InitView:
             ),
             _argument("sources", _atoms([python_source.string_literal(each) for each in sources])),
             *([] if protocol.atomic_log else [_argument("atomic_log", Code("False"))]),
+            *([_argument("request_flags", _atoms(flags))] if flags else []),
         ),
     )
 

@@ -20,6 +20,7 @@ from slicc.resolve.bodies.suggestions import offer_members, offer_values, sugges
 from slicc.resolve.library.object_state import state_of
 from slicc.resolve.scope.symbols import (
     TypeKind,
+    TypeSymbol,
     VariableKind,
     VariableSymbol,
     did_you_mean,
@@ -231,6 +232,8 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
     if found is not None:
         body.scope.note(node.field.span, found.span, NameKind.FIELD, found.type)
         return ir.FieldAccess(receiver, name, found.type, span=node.span)
+    if symbol is not None and name in symbol.flags:
+        return _flag(symbol, name, receiver, node.span)
     if symbol is not None and name in symbol.constant_fields:
         return replace(symbol.constant_fields[name], span=node.span)
     constant = None if symbol is None else older.CONSTANT_FIELDS.get(symbol.name, {}).get(name)
@@ -257,6 +260,16 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
             help=lambda: did_you_mean(name, symbol.field_names()),
         )
     return unknown(node.span)
+
+
+def _flag(symbol: TypeSymbol, name: str, receiver: ir.Expr, span: Span) -> ir.Expr:
+    """An added field of a request that requesters may set: the flags say if it has its default."""
+    place = ir.IntConst(symbol.flags.index(name), ir.INT, span=span)
+    is_set = ir.CallMethod(receiver, symbol.name, "isFlagged", (place,), ir.BOOL, span=span)
+    default = symbol.constant_fields[name]
+    if isinstance(default, ir.BoolConst) and default.value:
+        return ir.Unary(ir.UnaryOperator.NOT, is_set, ir.BOOL, span=span)
+    return is_set
 
 
 # ------------------------------------------------------------------ pointers

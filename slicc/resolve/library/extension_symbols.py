@@ -18,6 +18,9 @@ from slicc.resolve.scope.symbols import VariableKind, VariableSymbol, enumeratio
 from slicc.syntax import nodes as syntax
 
 MACHINE_TYPE = "MachineType"
+REQUEST = "RubyRequest"
+MAX_FLAGS = 8
+"""Bits of ``RubyRequest.flags``."""
 
 
 def further_members(
@@ -45,7 +48,8 @@ def _lent_types(wanted: Sequence[str], machines: Sequence[str]) -> dict[str, int
 
 
 def add_constant_fields(scope: GlobalScope, extensions: Extensions) -> None:
-    """Fields of library structures that the runtime lacks always have their default."""
+    """Fields of library structures that the runtime lacks have their default, always or until a
+    requester is asked to set them (`TypeSymbol.flags`)."""
     for owner, fields in extensions.fields.items():
         symbol = scope.library.find(owner)
         assert symbol is not None
@@ -59,6 +63,8 @@ def add_constant_fields(scope: GlobalScope, extensions: Extensions) -> None:
             symbol.constant_fields[name] = (
                 default_value(scope, type_, node.span) if value is None else value
             )
+            if owner == REQUEST and type_ == ir.BOOL and len(symbol.flags) < MAX_FLAGS:
+                symbol.flags.append(name)
 
 
 def declare_constants(scope: GlobalScope, extensions: Extensions) -> None:

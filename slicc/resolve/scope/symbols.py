@@ -101,6 +101,8 @@ class TypeSymbol:
     fields: dict[str, FieldSymbol] = field(default_factory=dict)
     constant_fields: dict[str, ir.Expr] = field(default_factory=dict)
     """Fields of a library structure that the runtime lacks, with their constant value."""
+    flags: list[str] = field(default_factory=list)
+    """Of a request: those of them that a requester may be asked to set, in order."""
     methods: dict[str, list[Overload]] = field(default_factory=dict)
     interface: TypeSymbol | None = None
     is_main_entry: bool = False

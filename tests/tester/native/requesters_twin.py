@@ -202,7 +202,7 @@ def plan_words(scenario: RequesterScenario, agents: int, capacities: tuple[int, 
     for number, port in enumerate(ports):
         words += [("cpu", "gpu", "dma").index(port.kind), number, 2 * number, port.lanes]
         words += [port.walk, port.fetch, port.outstanding, port.tokens, port.coalesces]
-        words += [port.per_lane, 100 if port.kind == "gpu" else 0, port.atomics]
+        words += [port.per_lane, 100 if port.kind == "gpu" else 0, port.atomics, 0, 0]
         caches = [number] if port.kind != "dma" else []
         words += [len(caches), *caches, len(port.linked), *port.linked]
     return np.array([word & NONE for word in words], dtype=np.uint64)

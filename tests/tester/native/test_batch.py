@@ -118,7 +118,7 @@ def test_what_is_derived_in_several_blocks_is_derived_before() -> None:
 
 
 def test_requesters_may_have_higher_numbers_than_agents() -> None:
-    leg = Campaign(loaded("GPU_VIPER"), Options(1, 20_000, leg_episodes=35)).plan(7).leg
+    leg = Campaign(loaded("GPU_VIPER"), Options(1, 20_000, leg_episodes=35)).plan(61).leg
     ports = {agent.requester for agent in leg.program.agents}
     assert max(ports) >= len(leg.program.agents) - 1
     (result,) = batch("GPU_VIPER").run([leg])

@@ -6,7 +6,7 @@
 
 inline constexpr u64 SLICC_ABI = 7;
 inline constexpr u64 PLAN_MAGIC = 827739219;
-inline constexpr u64 PLAN_VERSION = 5;
+inline constexpr u64 PLAN_VERSION = 6;
 
 // How a plan begins; a TypeWord for each machine type follows.
 enum HeadWord : u32 {
@@ -134,8 +134,10 @@ enum RequesterWord : u32 {
     PLAN_REQUESTER_ONE_REQUEST_PER_LANE = 9,
     PLAN_REQUESTER_CONTEXT = 10,
     PLAN_REQUESTER_ATOMICS = 11,
+    PLAN_REQUESTER_ACQUIRE_FLAGS = 12,
+    PLAN_REQUESTER_RELEASE_FLAGS = 13,
 };
-inline constexpr u32 PLAN_REQUESTER_WORDS = 12;
+inline constexpr u32 PLAN_REQUESTER_WORDS = 14;
 
 // Lists of a controller.
 enum ControllerList : u32 {
@@ -277,6 +279,8 @@ inline constexpr u32 GLC = 1;
 inline constexpr u32 SLC = 2;
 inline constexpr u32 QUIET = 4;
 inline constexpr u32 INSTRUCTION = 8;
+inline constexpr u32 ACQUIRES = 32;
+inline constexpr u32 RELEASES = 64;
 }
 
 // What is done to the old value.

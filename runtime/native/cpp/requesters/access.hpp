@@ -92,8 +92,9 @@ struct Requester {
     RequesterKind kind;
     bool walks;
     bool one_request_per_lane;
-    bool full;      // a request waits for room
-    bool watching;  // a linked requester's walk
+    bool full;                        // a request waits for room
+    bool watching;                    // a linked requester's walk
+    u8 acquire_flags, release_flags;  // of a sequencer's requests, see RubyRequest
     AtomicWay atomics;
     i32 read_type;
     i32 context;

@@ -102,6 +102,8 @@ inline void requesters_start(Context& x, const PlanView& plan) {
         r.one_request_per_lane = words.word(PLAN_REQUESTER_ONE_REQUEST_PER_LANE) != 0;
         r.context = static_cast<i32>(words.word(PLAN_REQUESTER_CONTEXT));
         r.atomics = static_cast<AtomicWay>(words.word(PLAN_REQUESTER_ATOMICS));
+        r.acquire_flags = static_cast<u8>(words.word(PLAN_REQUESTER_ACQUIRE_FLAGS));
+        r.release_flags = static_cast<u8>(words.word(PLAN_REQUESTER_RELEASE_FLAGS));
         r.next_sequence = 1;
         r.places = x.s->line_queues.at(x, i);
         r.caches = static_cast<u32>(words.list(PLAN_CACHES)[-1]);

@@ -25,6 +25,11 @@ inline bool is_read(const LineRequest& request) {
     return request.type == RubyRequestType::LD || request.type == RubyRequestType::IFETCH;
 }
 
+// Whether the machine must see the request itself, whatever the one before it has found.
+inline bool is_fence(const Context& x, const LineRequest& request) {
+    return access_at(x, request.access).scope & (Scope::ACQUIRES | Scope::RELEASES);
+}
+
 inline bool is_far(const LineRequest& request) {
     return request.type == RubyRequestType::ATOMIC_RETURN ||
            request.type == RubyRequestType::ATOMIC_NO_RETURN;
@@ -57,6 +62,8 @@ inline void Sequencer_send(Context& x, Requester& r, const LineRequest& request)
     }
     message.isGLCSet = access.scope & Scope::GLC;
     message.isSLCSet = (access.scope & Scope::SLC) != 0;
+    if (access.scope & Scope::ACQUIRES) message.flags |= r.acquire_flags;
+    if (access.scope & Scope::RELEASES) message.flags |= r.release_flags;
     MessageBuffer_enqueue(x, r.queue, message, mandatory_latency(x, r, request.type));
 }
 
@@ -303,7 +310,7 @@ inline void Sequencer_fail_conditional(Context& x, Requester& r, u32 ring) {
 }
 
 // The line can be read: completes the head and the reads that follow it directly, up to a
-// load-linked, whose store-conditional is sent before anything else.
+// load-linked, whose store-conditional is sent before anything else, or a fence.
 template <class... Statistics>
 inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const DataBlock& data,
                                    Statistics...) {
@@ -313,7 +320,8 @@ inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const
     do {
         if (Sequencer_link(x, *r, ring_first(x, *ring), bytes_of(data))) break;
         Sequencer_complete_read(x, *r, ring_take(x, *ring), bytes_of(data));
-    } while (*ring && is_read(request_at(x, ring_first(x, *ring))));
+    } while (*ring && is_read(request_at(x, ring_first(x, *ring))) &&
+             !is_fence(x, request_at(x, ring_first(x, *ring))));
     Sequencer_go_on(x, *r, *ring);
 }
 
@@ -321,7 +329,8 @@ inline void Sequencer_readCallback(Context& x, u32 requester, u64 address, const
 inline bool Sequencer_follows(Context& x, const Requester& r, u32 ring, const u8* bytes) {
     const u32 index = ring_first(x, ring);
     const LineRequest& request = request_at(x, index);
-    if (request.type == RubyRequestType::FLUSH || is_far(request)) return false;
+    if (request.type == RubyRequestType::FLUSH || is_far(request) || is_fence(x, request))
+        return false;
     return !is_read(request) || !Sequencer_link(x, r, index, bytes);
 }
 

@@ -102,3 +102,6 @@ inline u32 library_getRequestorID(Context&, u32) { return 0; }
 
 // Requests of a full simulator, of which there are none here.
 inline u32 RubyRequest_getRequestPtr(Context&, const RubyRequest&) { return NIL; }
+inline bool RubyRequest_isFlagged(Context&, const RubyRequest& m, i32 place) {
+    return m.flags >> place & 1;
+}

@@ -26,6 +26,7 @@ struct RubyRequest : Message {
     i16 Size;
     i16 Prefetch;
     bool htmFromTransaction;
+    u8 flags;  // bit i: the i-th field that the author's library adds has not its default
     i32 contextId;
     i32 wfid;
     i32 htmTransactionUid;

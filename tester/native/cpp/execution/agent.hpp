@@ -246,12 +246,29 @@ inline void Agent_free_bytes(Context& x, const Agent& a, Access& access, u64 lan
 
 // ---------------------------------------------------------------- issue
 
+// How the next action is marked where the requester marks fences; `waits`: for all others.
+inline u32 Agent_fence_of(const Context& x, const Agent& a, const ProgramView& program,
+                          bool& waits) {
+    const Requester& r = requester_at(x, a.requester);
+    waits = false;
+    if (LIKELY(!(r.acquire_flags | r.release_flags)) || a.scope & EPISODE_PLAIN) return 0;
+    const i64 first = program.first_action[a.episode];
+    u32 fence = 0;
+    if (r.acquire_flags && a.next_action == first) fence |= Scope::ACQUIRES;
+    if (r.release_flags && a.next_action + 1 == a.last_action) fence |= Scope::RELEASES;
+    waits = fence & Scope::RELEASES || (r.acquire_flags && a.next_action == first + 1);
+    return fence;
+}
+
 inline void Agent_next_action(Context& x, Agent& a) {
     if (a.next_action == a.last_action) {
         a.phase = Phase::RELEASE;
         return Agent_fence(x, a, Role::RELEASE, AccessKind::RELEASE);
     }
     const ProgramView& program = program_at(x, a.driver);
+    bool waits;
+    const u32 fence = Agent_fence_of(x, a, program, waits);
+    if (waits && a.outstanding) return;  // the last answer wakes this agent
     const u64 action = static_cast<u64>(a.next_action);
     const i64 first = program.first_lane[action];
     const u32 lanes = static_cast<u32>(program.first_lane[action + 1] - first);
@@ -278,7 +295,7 @@ inline void Agent_next_action(Context& x, Agent& a) {
         Agent_action_access(x, a, driver_of(x, a).role, program.action_kind[action], action);
     if (UNLIKELY(!index)) return;
     Access& access = access_at(x, index);
-    access.scope = program.action_scope[action];
+    access.scope = static_cast<u8>(program.action_scope[action] | fence);
     access.shared = shared && whole;
     Agent_issue(x, a, index);
     if (a.next_action == a.last_action) Driver_last_access(x, a);
