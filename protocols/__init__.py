@@ -22,6 +22,11 @@ def shipped() -> dict[str, Path]:
     return {path.stem: path for path in sorted(DIRECTORY.glob("*.slicc"))}
 
 
+def run_pictures(name: str) -> list[Path]:
+    """Pictures (SVG) of typical runs of a shipped protocol, by their names; there may be none."""
+    return sorted((DIRECTORY / "runs" / name).glob("*.svg"))
+
+
 if TYPE_CHECKING:
     from protocols.loader import LoadedProtocol, ProtocolBroken, ProtocolMissing, load
 else:

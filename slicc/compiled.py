@@ -78,8 +78,8 @@ class Machine:
 
     @property
     def graph(self) -> nx.MultiDiGraph[str]:
-        """States and transitions, for algorithms of networkx (``slicc.codegen.state_graph``)."""
-        from slicc.codegen.state_graph import state_graph
+        """States and transitions, for algorithms of networkx (``slicc.book.state_graph``)."""
+        from slicc.book.state_graph import state_graph
 
         return state_graph(self.ir)
 
@@ -113,7 +113,7 @@ class CompiledProtocol:
 
     def table_page(self) -> str:
         """The transition tables of all machines as one HTML page, as ``slicc table`` writes it."""
-        from slicc.codegen.transition_table import protocol_page
+        from slicc.book.transition_table import protocol_page
 
         return protocol_page(self.protocol, self.sources)
 

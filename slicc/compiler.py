@@ -19,6 +19,7 @@ from slicc.loading.checkout import LIBRARY_FILES
 from slicc.loading.loader import LoadedProtocol, load, load_text
 from slicc.loading.reader import CannotRead
 from slicc.parser.parser import parse
+from slicc.resolve.index import Index
 from slicc.resolve.library.extensions import Extensions
 from slicc.resolve.library.user_library import UserPrelude, read_library, read_preludes
 from slicc.resolve.protocol import resolve
@@ -91,6 +92,23 @@ def compile_files(
     return _compile_all(load(paths, include_roots, sink, LIBRARY_FILES), sink, prelude)
 
 
+def what_is_known(path: Path, include_roots: Sequence[Path]) -> CompiledProtocol | None:
+    """A protocol with its errors, of which ``diagnostics`` tell: for reading, never for running.
+
+    What could not be resolved is missing or of an unknown type. None if nothing could be read.
+    """
+    sink = DiagnosticSink()
+    for loaded in load([path], include_roots, sink, LIBRARY_FILES):
+        extensions = read_library(loaded.path)
+        names = tuple(source.name for source in loaded.sources)
+        span = _whole(loaded.declarations, loaded.sources[0])
+        protocol = resolve(loaded.name, loaded.declarations, names, span, sink, extensions)
+        if protocol.machines:
+            diagnostics = tuple(sink.in_source_order())
+            return CompiledProtocol(protocol, loaded.path, loaded.sources, diagnostics)
+    return None
+
+
 def _compile_all(
     protocols: Iterable[LoadedProtocol], sink: DiagnosticSink, prelude: UserPrelude
 ) -> list[CompiledProtocol]:
@@ -106,33 +124,42 @@ def _compile_all(
 
 
 def compile_loaded(
-    loaded: LoadedProtocol, sink: DiagnosticSink, extensions: Extensions | None = None
+    loaded: LoadedProtocol,
+    sink: DiagnosticSink,
+    extensions: Extensions | None = None,
+    index: Index | None = None,
 ) -> ir.Protocol | None:
     """One loaded protocol, or None if it has errors.
 
-    One that does not compile is tried again with the library of its own checkout.
+    One that does not compile is tried again with the library of its own checkout. ``index`` takes
+    what an editor asks for, also if texts have syntax errors, but then nothing else is reported.
     """
-    if not loaded.complete:
+    if not loaded.complete and index is None:
         return None
+    if not loaded.complete:
+        sink = DiagnosticSink()
     before = len(sink.diagnostics)
-    protocol = _compile_with(loaded, sink, extensions)
+    protocol = _compile_with(loaded, sink, extensions, index)
     if protocol is None:
         beside = read_library(loaded.path)
         if not beside.is_empty:
             sink.take_back(before)
             more = beside if extensions is None else extensions.beside(beside)
-            protocol = _compile_with(loaded, sink, more)
+            protocol = _compile_with(loaded, sink, more, index)
     if protocol is None and loaded.path.suffix != ".slicc":
         _explain_lone_file(loaded, sink, before)
     return protocol
 
 
 def _compile_with(
-    loaded: LoadedProtocol, sink: DiagnosticSink, extensions: Extensions | None
+    loaded: LoadedProtocol,
+    sink: DiagnosticSink,
+    extensions: Extensions | None,
+    index: Index | None,
 ) -> ir.Protocol | None:
     names = tuple(source.name for source in loaded.sources)
     span = _whole(loaded.declarations, loaded.sources[0])
-    return _compile(loaded.name, loaded.declarations, names, span, sink, extensions)
+    return _compile(loaded.name, loaded.declarations, names, span, sink, extensions, index)
 
 
 def _explain_lone_file(loaded: LoadedProtocol, sink: DiagnosticSink, before: int) -> None:
@@ -178,9 +205,10 @@ def _compile(
     span: Span,
     sink: DiagnosticSink,
     extensions: Extensions | None = None,
+    index: Index | None = None,
 ) -> ir.Protocol | None:
     errors = sink.error_count
-    protocol = resolve(name, declarations, sources, span, sink, extensions)
+    protocol = resolve(name, declarations, sources, span, sink, extensions, index)
     if sink.error_count > errors:
         return None
     if not protocol.machines:

@@ -19,7 +19,7 @@ settings.load_profile("untimed")
 
 
 TESTS = Path(__file__).parent
-OPT_IN = ("slow", "matrix", "planted", "gem5", "fuzz", "browser", "explore")
+OPT_IN = ("slow", "matrix", "planted", "gem5", "fuzz", "browser", "explore", "cluster")
 QUICK = (
     "docs/test_architecture.py",
     "gpu/dispatch",

@@ -36,8 +36,13 @@ def plain(value: object) -> Any:
     if type(value) in _SCALARS:  # most are: the rest of the questions takes ten times as long
         return value
     if isinstance(value, Struct):
-        named = ((f.encode_name, getattr(value, f.name)) for f in fields_of(type(value)))
-        return {name: plain(content) for name, content in named if content is not None}
+        table = {}
+        for field in fields_of(type(value)):
+            content = getattr(value, field.name)
+            if content is not None:
+                scalar = type(content) in _SCALARS
+                table[field.encode_name] = content if scalar else plain(content)
+        return table
     if isinstance(value, dict | Mapping):
         return {name: plain(content) for name, content in value.items()}
     if isinstance(value, list | tuple):

@@ -90,16 +90,23 @@ class Clients:
     """What issues accesses to the requesters of an object: see requesters/client.hpp.
 
     ``access``, ``header``: what SLICC_CLIENT_ACCESS and SLICC_CLIENTS name, found below
-    ``include_root``. ``functions``: those of the object's interface that are theirs.
+    ``include_root``. ``functions``: those of the object's interface that are theirs. ``counts``:
+    whether what runs is counted (statistics/counters.hpp).
     """
 
     access: str
     header: str
     include_root: Path
     functions: Functions = field(hash=False)
+    counts: bool = False
 
     def defines(self) -> dict[str, str]:
-        return {"SLICC_CLIENT_ACCESS": f'"{self.access}"', "SLICC_CLIENTS": f'"{self.header}"'}
+        counts = {"SLICC_STATISTICS": "1"} if self.counts else {}
+        return {
+            "SLICC_CLIENT_ACCESS": f'"{self.access}"',
+            "SLICC_CLIENTS": f'"{self.header}"',
+            **counts,
+        }
 
     def load(self, path: Path) -> Library:
         """An object that was compiled for them. Raises LibraryError."""

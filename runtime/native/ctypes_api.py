@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-ABI: Final = 6
+ABI: Final = 7
 
 Functions = Mapping[str, tuple[Any, tuple[Any, ...]]]
 """By name: what a function returns and takes."""
@@ -34,6 +34,7 @@ _FUNCTIONS: Final[Functions] = {
     "memory_echoes": (_U64, (_BLOCK,)),
     "write_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
     "read_memory": (_I64, (_BLOCK, _U64, _WORDS, _U64)),
+    "count": (None, (_WORDS,)),
     "next_tick": (_I64, (_BLOCK,)),
     "now": (_U64, (_BLOCK,)),
     "trace_hash": (_U64, (_BLOCK,)),

@@ -46,6 +46,7 @@ from runtime.requesters.dma_sequencer import DMASequencer
 from runtime.requesters.sequencer import IFETCH, Sequencer
 from runtime.sim.delay_policy import POLICY_NAMES, SCRIPTED
 from runtime.sim.message_buffer import MessageBuffer
+from runtime.statistics.census import Census, census
 from runtime.structures import replacement_policy
 from runtime.structures.chi_tables import TBEStorage
 from runtime.structures.directory_memory import DirectoryMemory
@@ -134,6 +135,10 @@ class Plans:
         Raises DescriptionError, NotNative."""
         return self._template(description).array
 
+    def census(self, description: SystemDescription) -> Census:
+        """What there is to count in such a system. Raises DescriptionError, NotNative."""
+        return self._template(description).census
+
     def _template(self, description: SystemDescription) -> _Template:
         for place, (known, template) in enumerate(self._kept):
             if known is description or known == description:
@@ -194,6 +199,7 @@ class _Template:
         exporter = _Exporter(system, description, shape, tables)
         words, self._sizes_at = exporter.words()
         self._consumers = exporter.consumers
+        self.census = census(system)
         self.array: Words = np.array([word & _MASK64 for word in words], np.uint64)
         self.array.flags.writeable = False
 

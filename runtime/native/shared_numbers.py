@@ -22,6 +22,7 @@ from runtime.native.system import ErrorWord, RunStatus, StepWord
 from runtime.requesters.base import RefusalReason
 from runtime.requesters.port import LINKED_TRIES, AccessKind, AnswerKind, AtomicWay, Scope
 from runtime.sim import delay_policy, engine
+from runtime.statistics import words as statistics_words
 from runtime.structures import replacement_policy
 from runtime.types import enumerations
 from runtime.types.atomic_op import AtomicKind
@@ -154,6 +155,15 @@ def headers() -> dict[Path, str]:
             constant("u32", "EXTERNAL_LANES", LANES)
             + constant("u32", "EXTERNAL_LANE_BYTES", LANE_BYTES),
             plain(RefusalReason, "u32", "REFUSED_"),
+        ),
+        HEADERS / "statistics" / "shared_numbers.hpp": header(
+            __spec__.name,
+            "block/base.hpp",
+            words(statistics_words.CounterWord),
+            words(statistics_words.TallyWord),
+            constant("i64", "SAMPLE_TICKS", statistics_words.SAMPLE_TICKS)
+            + constant("i64", "SAMPLE_ROWS", statistics_words.SAMPLE_ROWS)
+            + constant("u32", "LATENCY_BUCKETS", statistics_words.LATENCY_BUCKETS),
         ),
         HEADERS / "types" / "enumerations.hpp": header(
             __spec__.name,

@@ -240,6 +240,11 @@ class NativeSystem:
         self.library.written_lines(self._at, addresses.ctypes.data, contents.ctypes.data, count)
         return addresses, contents
 
+    def count(self, words: npt.NDArray[np.int64] | None) -> None:
+        """Let the object count in words (`runtime.native.statistics`), which have to stay alive
+        until it counts no more: None. One run of an object counts at a time."""
+        self.library.count(None if words is None else words.ctypes.data)
+
     def zero_memory(self) -> None:
         """Memory that was never written is zero from now on."""
         self.library.zero_memory(self._at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from slicc import ir
-from slicc.analysis import counts, networks, queues, storage, wakeups
+from slicc.analysis import counts, networks, queues, storage, unused, wakeups
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.reachable import SLUGS, STEPS, reachable, walked
 from slicc.diagnostics.model import Diagnostic
@@ -27,6 +27,8 @@ def analyse(
         for rule in RULES:
             if slugs is None or not set(rule.slugs).isdisjoint(slugs):
                 found += rule.find(facts)
+    if slugs is None or not set(unused.SLUGS).isdisjoint(slugs):
+        found += unused.unused(protocol)
     if slugs is None or not set(SLUGS).isdisjoint(slugs):
         known = {(each.slug, each.primary.span) for each in found}
         walks = reachable(protocol, walked(protocol, steps))

@@ -6,50 +6,20 @@ may be any machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.rule import Findings, Rule, finding
+from slicc.analysis.sends import sends_of
 from slicc.diagnostics.model import Label
-from slicc.ir.walk import expressions_in, statements_in
-
-_MAPPING = frozenset({"mapAddressToMachine", "mapAddressToRange", "createMachineID", "broadcast"})
+from slicc.ir.walk import expressions_in
 
 
 def _unread(facts: MachineFacts) -> Findings:
-    out_ports = {port.ref: port for port in facts.machine.out_ports}
-    for action in facts.machine.actions:
-        for statement in statements_in(action.body):
-            if not isinstance(statement, ir.Enqueue) or statement.port not in out_ports:
-                continue
-            link = facts.links.get(out_ports[statement.port].buffer)
-            if link is None or link.virtual_network is None:
-                continue
-            for receiver in sorted(set(_receivers(statement))):
-                yield from _receiver(facts, statement, link.virtual_network, receiver)
-
-
-def _receivers(enqueue: ir.Enqueue) -> Iterator[str]:
-    """Types of machines that the text names as receivers."""
-    for node in expressions_in(enqueue.body):
-        if isinstance(node, ir.CallMethod) and node.mutates and _is_destination(node.receiver):
-            for argument in node.arguments:
-                match argument:
-                    case ir.CallBuiltin(name, arguments=arguments) if name in _MAPPING:
-                        yield from _machine_types(arguments)
-                    case ir.EnumConst():
-                        yield from _machine_types((argument,))
-
-
-def _is_destination(node: ir.Expr) -> bool:
-    return isinstance(node, ir.FieldAccess) and node.name == "Destination"
-
-
-def _machine_types(arguments: tuple[ir.Expr, ...]) -> Iterator[str]:
-    for argument in arguments:
-        if isinstance(argument, ir.EnumConst) and argument.type.ref.name == "MachineType":
-            yield argument.member
+    for sends in sends_of(facts).values():
+        for send in sends:
+            if send.network is not None:
+                for receiver in sorted(send.machines):
+                    yield from _receiver(facts, send.enqueue, send.network, receiver)
 
 
 def _receiver(facts: MachineFacts, enqueue: ir.Enqueue, network: int, receiver: str) -> Findings:

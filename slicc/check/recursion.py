@@ -11,11 +11,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-import networkx as nx
-
 from slicc import ir
 from slicc.diagnostics.model import PLACES_SHOWN, SHOWN_PER_FILE, DiagnosticSink, Label
-from slicc.resolve.call_order import call_graph
+from slicc.resolve.call_order import Graph, Visit, call_graph, depth_first
 
 K = TypeVar("K", bound=Hashable)
 
@@ -36,29 +34,29 @@ def check_recursion(
         _report_structures([by_type[ref] for ref in contained], sink)
 
 
-def _circles(graph: nx.DiGraph[K]) -> Iterator[list[K]]:
+def _circles(graph: Graph[K]) -> Iterator[list[K]]:
     """One for every back edge of a depth-first search."""
     path: list[K] = []
     places: dict[K, int] = {}
-    for _, node, kind in nx.dfs_labeled_edges(graph):
-        if kind == "forward":
+    for visit, node in depth_first(graph):
+        if visit is Visit.ENTERED:
             places[node] = len(path)
             path.append(node)
-        elif kind == "reverse":
+        elif visit is Visit.LEFT:
             del places[path.pop()]
         elif node in places:
             yield path[places[node] :]
 
 
-def _containment(structs: dict[ir.TypeRef, ir.Struct]) -> nx.DiGraph[ir.TypeRef]:
+def _containment(structs: dict[ir.TypeRef, ir.Struct]) -> dict[ir.TypeRef, list[ir.TypeRef]]:
     """Which structures each one holds by value; entries and TBEs are held by pointer."""
-    graph: nx.DiGraph[ir.TypeRef] = nx.DiGraph()
-    graph.add_nodes_from(structs)
-    for ref, struct in structs.items():
-        for field in struct.fields:
-            if isinstance(field.type, ir.StructType) and field.type.ref in structs:
-                graph.add_edge(ref, field.type.ref)
-    return graph
+    return {ref: list(dict.fromkeys(_held(struct, structs))) for ref, struct in structs.items()}
+
+
+def _held(struct: ir.Struct, structs: dict[ir.TypeRef, ir.Struct]) -> Iterator[ir.TypeRef]:
+    for field in struct.fields:
+        if isinstance(field.type, ir.StructType) and field.type.ref in structs:
+            yield field.type.ref
 
 
 def _report_calls(circle: list[ir.Function], where: str, sink: DiagnosticSink) -> None:

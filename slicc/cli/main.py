@@ -16,11 +16,15 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from slicc.cli.options import (
+    BookOptions,
     CheckOptions,
+    CiOptions,
     CompileOptions,
+    DiffOptions,
     ExplainOptions,
     GraphOptions,
     IrOptions,
+    LspOptions,
     NewOptions,
     SystemOptions,
     TableOptions,
@@ -31,7 +35,7 @@ from slicc.text.command.version import version_option
 
 
 def _verb(name: str, options: type[Any], help: str) -> Verb:
-    return Verb(name, options, imported(f"slicc.cli.{name}", name), help)
+    return Verb(name, options, imported(f"slicc.cli.verbs.{name}", name), help)
 
 
 VERBS: Final = (
@@ -48,12 +52,16 @@ VERBS: Final = (
         "Draw the states of each machine and the transitions between them.",
     ),
     _verb("table", TableOptions, "Write the tables of states and events as HTML pages."),
+    _verb("book", BookOptions, "Write all that is known of a protocol as pages that link."),
     _verb("ir", IrOptions, "Print what the compiler understood of protocols."),
     _verb(
         "system",
         SystemOptions,
         "Print the system that a protocol is tested in, as a TOML file to edit.",
     ),
+    _verb("diff", DiffOptions, "Print what differs between two versions of a protocol."),
+    _verb("lsp", LspOptions, "Serve an editor that speaks the Language Server Protocol."),
+    _verb("ci", CiOptions, "Write the file with which GitHub or GitLab tests a protocol."),
     _verb("explain", ExplainOptions, "Explain a finding, or list all that there are."),
 )
 

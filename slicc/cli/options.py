@@ -6,14 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from slicc.text.command.options import argument, option
+from slicc.text.command.options import argument, one_of, option
 
 
 class DiagnosticFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
+    GITHUB = "github"
+    JUNIT = "junit"
+    SARIF = "sarif"
+
+
+TO_STDERR: Final = (DiagnosticFormat.TEXT, DiagnosticFormat.JSON)
+"""The formats of verbs whose stdout holds something else than findings."""
 
 
 class Color(StrEnum):
@@ -27,6 +34,17 @@ class Engine(StrEnum):
     NATIVE = "native"
 
 
+class DiffFormat(StrEnum):
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+class Service(StrEnum):
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
 class GraphFormat(StrEnum):
     DOT = "dot"
     SVG = "svg"
@@ -34,6 +52,10 @@ class GraphFormat(StrEnum):
 
 
 _FINDINGS: Final = "How findings are written to stderr."
+_TWO: Final[Any] = {
+    "metavar": f"[{'|'.join(TO_STDERR)}]",
+    "read": one_of({each.value: each for each in TO_STDERR}),
+}
 
 
 def _shipped() -> Iterable[str]:
@@ -61,7 +83,7 @@ class CompilerOptions:
         metavar="FILE",
     )
     diagnostics: DiagnosticFormat = option(
-        DiagnosticFormat.TEXT, _FINDINGS, "--format", "--diagnostics", shows_default=True
+        DiagnosticFormat.TEXT, _FINDINGS, "--format", "--diagnostics", shows_default=True, **_TWO
     )
     color: Color = option(Color.AUTO, "Whether findings are coloured.", shows_default=True)
 
@@ -93,6 +115,14 @@ def _slug(text: str) -> str:
 class CheckOptions(FilesOptions):
     """``slicc check``."""
 
+    diagnostics: DiagnosticFormat = option(
+        DiagnosticFormat.TEXT,
+        "How findings are written: text and json to stderr; annotations of a GitHub workflow, "
+        "JUnit's XML and SARIF 2.1.0 to stdout.",
+        "--format",
+        "--diagnostics",
+        shows_default=True,
+    )
     analysis: bool = option(
         True, "Whether to look for mistakes of the protocol, too.", "--analysis/--no-analysis"
     )
@@ -108,6 +138,10 @@ class CheckOptions(FilesOptions):
     warnings_are_errors: bool = option(
         False, "Exit with 1 if there is any warning, too.", "-Werror", "--warnings-are-errors"
     )
+    fix: bool = option(
+        False, "Show how errors that have one certain correction would be corrected, and ask."
+    )
+    yes: bool = option(False, "With --fix: write the corrections without asking.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,11 +160,16 @@ class CompileOptions(FilesOptions):
     )
 
 
+_COVERAGE = "Colour transitions by a file that gpu-tester has written with --coverage."
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphOptions(FilesOptions):
     """``slicc graph``."""
 
-    diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
+    diagnostics: DiagnosticFormat = option(
+        DiagnosticFormat.TEXT, _FINDINGS, shows_default=True, **_TWO
+    )
     format: GraphFormat | None = option(
         None, "svg and png are drawn by Graphviz's dot; dot is text. svg, or dot without Graphviz."
     )
@@ -140,6 +179,7 @@ class GraphOptions(FilesOptions):
         shows_default=True,
     )
     machine: str | None = option(None, "Only this machine.", metavar="M")
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +190,29 @@ class TableOptions(FilesOptions):
         *(Path("tables"), "Where to write tables.", "--output", "-o"),
         metavar="DIR",
         shows_default=True,
+    )
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BookOptions(CompilerOptions):
+    """``slicc book``."""
+
+    protocol: Path = argument(
+        "A driver or .sm file, or a shipped protocol's name.", "PROTOCOL", complete=_shipped
+    )
+    output: Path = option(
+        *(Path("book"), "Where to write the pages.", "--output", "-o"),
+        metavar="DIR",
+        shows_default=True,
+    )
+    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
+    single: bool = option(False, "One page that holds all chapters.")
+    runs: tuple[Path, ...] = option(
+        (),
+        "A run to show: a page that `gpu-tester report` writes, or a picture saved from one. "
+        "Repeatable.",
+        metavar="FILE",
     )
 
 
@@ -176,12 +239,60 @@ class SystemOptions(CompilerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DiffOptions(CompilerOptions):
+    """``slicc diff``."""
+
+    before: Path = argument(
+        "The old version: a driver or .sm file, or a shipped protocol's name.",
+        "BEFORE",
+        complete=_shipped,
+    )
+    after: Path = argument("The new version.", "AFTER", complete=_shipped)
+    diagnostics: DiagnosticFormat = option(DiagnosticFormat.TEXT, _FINDINGS, shows_default=True)
+    format: DiffFormat = option(
+        DiffFormat.TEXT, "How the difference is written.", shows_default=True
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LspOptions:
+    """``slicc lsp``."""
+
+    include: tuple[Path, ...] = option(
+        (), "A further directory to read included files from. Repeatable.", metavar="DIR"
+    )
+    prelude: tuple[Path, ...] = option(
+        (),
+        "Types, functions and constants that the protocols use and the runtime lacks. Repeatable.",
+        metavar="FILE",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewOptions:
     """``slicc new``."""
 
     name: str = argument("What the protocol is called: letters, digits and _.", "NAME")
     output: Path | None = option(
         None, "Where to write its files; NAME if not given.", "--output", "-o", metavar="DIR"
+    )
+    ci: Service | None = option(
+        None, "Also write the file with which this service checks and tests it."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CiOptions:
+    """``slicc ci``."""
+
+    service: Service = argument("github or gitlab.", "SERVICE")
+    protocol: str = argument(
+        "A driver or .sm file, or a shipped protocol's name.", "PROTOCOL", complete=_shipped
+    )
+    output: Path | None = option(
+        *(None, "Where to write; the place where the service looks if not given."),
+        *("--output", "-o"),
+        metavar="FILE",
     )
 
 

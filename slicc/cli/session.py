@@ -6,7 +6,7 @@ Invariant: findings go to stderr before the command's own output goes to stdout.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,14 +20,16 @@ from slicc.text.terminal import own
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol
+    from slicc.coverage.cells import Cells
     from slicc.diagnostics.model import DiagnosticSink
 
 
 class Session:
     """The protocols of one command and what was found in them."""
 
-    def __init__(self, protocols: list[CompiledProtocol]) -> None:
+    def __init__(self, protocols: list[CompiledProtocol], sink: DiagnosticSink) -> None:
         self.protocols = protocols
+        self.sink = sink
 
     def require_different_names(self) -> None:
         """Two protocols of one name would be written to one place."""
@@ -45,6 +47,26 @@ class Session:
         """What is written goes into a directory; one that is not there yet is made."""
         if output.exists() and not output.is_dir():
             raise Stop(f"cannot write into {output}: it is not a directory")
+
+    def coverage(self, file: Path | None) -> Cells | None:
+        """What a coverage file says of the one protocol of the command; None: there is no file."""
+        from protocols.compile_cache import digest_of
+        from slicc.coverage.file import CoverageError, read_cells
+
+        if file is None or not self.protocols:
+            return None
+        try:
+            cells = read_cells(file)
+        except CoverageError as error:
+            raise Stop(str(error)) from None
+        for compiled in self.protocols:
+            digest = digest_of(compiled)
+            if digest != cells.digest:
+                raise Stop(
+                    f"{file}: is of another text of {cells.protocol} ({cells.digest}) than "
+                    f"{compiled.path} ({digest})"
+                )
+        return cells
 
     def require_machine(self, machine: str | None) -> None:
         """At least one protocol has the machine that was asked for."""
@@ -69,7 +91,6 @@ def compiling(
 
     What is no file may be the name of a shipped protocol. ``examine`` may change what was found.
     """
-    from protocols import shipped
     from slicc.compiler import compile_files
     from slicc.diagnostics.model import DiagnosticSink
     from slicc.loading.reader import CannotRead
@@ -79,7 +100,7 @@ def compiling(
         if not root.is_dir():
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
-    files = [_named(file, shipped()) for file in files]
+    files = [named_file(file) for file in files]
     try:
         protocols = compile_files(files, options.include, sink, options.prelude)
     except CannotRead as error:
@@ -88,19 +109,20 @@ def compiling(
     if examine is not None:
         examine(protocols, sink)
     _report(sink, format, color)
-    yield Session(protocols)
+    yield Session(protocols, sink)
     sys.stdout.flush()
-    if format is DiagnosticFormat.TEXT:
+    if format is not DiagnosticFormat.JSON:
         print(_summary(sink), file=sys.stderr)
     if sink.error_count or (warnings_are_errors and sink.warning_count):
         raise typer.Exit(FOUND)
 
 
-def _named(file: Path, shipped: Mapping[str, Path]) -> Path:
+def named_file(file: Path) -> Path:
     """The file, or that of the shipped protocol. Raises Stop for a name that is neither."""
+    from protocols import shipped as shipped_protocols
     from slicc.text.suggest import suggest
 
-    name = str(file)
+    name, shipped = str(file), shipped_protocols()
     if file.exists() or (name not in shipped and (file.suffix or file.name != name or name == ".")):
         return file
     if name not in shipped:
@@ -115,7 +137,7 @@ def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> Non
         from slicc.diagnostics.render_json import render_json
 
         sys.stderr.write(render_json(sink.in_source_order(), sink.left_out()))
-    elif sink.diagnostics:
+    elif sink.diagnostics and format is not DiagnosticFormat.GITHUB:
         from slicc.diagnostics.render_text import render_text
 
         colored = _colored(color)

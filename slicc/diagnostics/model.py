@@ -19,6 +19,9 @@ SHOWN_PER_FILE = 100
 PLACES_SHOWN = 12
 """Further places shown of one finding; an author who corrects these will search for the rest."""
 
+ALSO_HERE = "also here"
+"""The label of a further place of one finding."""
+
 Help = str | Callable[[], str | None] | None
 """What to do about a finding; a function is called only if the finding is shown."""
 
@@ -170,7 +173,7 @@ class DiagnosticSink:
         found = self.diagnostics[position]
         places = {found.primary.span, *(label.span for label in found.secondary)}
         if span not in places and len(places) < PLACES_SHOWN:
-            also = Label(span, "also here")
+            also = Label(span, ALSO_HERE)
             self.diagnostics[position] = replace(found, secondary=(*found.secondary, also))
 
     @property

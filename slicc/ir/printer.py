@@ -22,10 +22,10 @@ def print_protocol(protocol: ir.Protocol) -> str:
         lines.append(f"library {', '.join(library)}")
     for enum in protocol.enums:
         if not enum.library:
-            lines += ["", *_enumeration(enum, "")]
+            lines += ["", *enumeration_lines(enum, "")]
     for struct in protocol.structs:
         if not struct.library:
-            lines += ["", *_structure(struct, "")]
+            lines += ["", *structure_lines(struct, "")]
     for machine in protocol.machines:
         lines += ["", *_machine(machine)]
     return "\n".join(lines) + "\n"
@@ -36,24 +36,27 @@ def print_machine(machine: ir.Machine) -> str:
     return "\n".join(_machine(machine)) + "\n"
 
 
-def _enumeration(enum: ir.Enum_, indent: str) -> list[str]:
+def enumeration_lines(enum: ir.Enum_, indent: str) -> list[str]:
+    """An enumeration."""
     members = [
         m.name if m.permission is None else f"{m.name} ({m.permission.value})" for m in enum.members
     ]
     return [f"{indent}enum {enum.ref.name} default {enum.default}: {', '.join(members)}"]
 
 
-def _structure(struct: ir.Struct, indent: str) -> list[str]:
+def structure_lines(struct: ir.Struct, indent: str) -> list[str]:
+    """A structure with its methods."""
     lines = [f"{indent}{struct.kind.value} {struct.ref.name}"]
     for field in struct.fields:
         default = expression(field.default)
         lines.append(f"{indent}  {type_text(field.type)} {field.name} = {default}")
     for method in struct.methods:
-        lines += _function(method, indent + "  ")
+        lines += function_lines(method, indent + "  ")
     return lines
 
 
-def _function(function: ir.Function, indent: str) -> list[str]:
+def function_lines(function: ir.Function, indent: str) -> list[str]:
+    """A function."""
     parameters = ", ".join(
         f"{type_text(p.type)} {'&' if p.by_reference else ''}{p.name}" for p in function.parameters
     )
@@ -66,7 +69,8 @@ def _needs(needs: tuple[ir.SlotNeed, ...]) -> str:
     return "" if not needs else " needs " + ", ".join(f"{n.target}*{n.count}" for n in needs)
 
 
-def _parameter(parameter: ir.MachineParameter) -> str:
+def parameter_lines(parameter: ir.MachineParameter) -> list[str]:
+    """A parameter of a machine."""
     text = f"  parameter {type_text(parameter.type)}{'*' if parameter.pointer else ''} "
     text += parameter.name
     link = parameter.network
@@ -76,17 +80,19 @@ def _parameter(parameter: ir.MachineParameter) -> str:
             text += f" {link.virtual_network} ({link.vnet_type})"
     if parameter.default is not None:
         text += f" = {expression(parameter.default)}"
-    return text
+    return [text]
 
 
-def _object(found: ir.Object) -> str:
+def object_lines(found: ir.Object) -> list[str]:
+    """An object of a machine."""
     text = f"  object {type_text(found.type)} {found.name}"
     if found.initial is not None:
-        return f"{text} = {expression(found.initial)}"
-    return f"{text}({', '.join(expression(a) for a in found.arguments)})"
+        return [f"{text} = {expression(found.initial)}"]
+    return [f"{text}({', '.join(expression(a) for a in found.arguments)})"]
 
 
-def _in_port(port: ir.InPort) -> list[str]:
+def in_port_lines(port: ir.InPort) -> list[str]:
+    """An in-port."""
     text = f"  in_port {port.ref.name}: {type_text(port.message)} from {port.buffer}"
     text += f" rank {port.rank}{' guarded' if port.guarded else ''}"
     for word, handler in (
@@ -96,6 +102,17 @@ def _in_port(port: ir.InPort) -> list[str]:
         if handler is not None:
             text += f" on {word} stall {handler.name}()"
     return [text, *statements(port.body, "    ")]
+
+
+def out_port_lines(port: ir.OutPort) -> list[str]:
+    """An out-port."""
+    return [f"  out_port {port.ref.name}: {port.message.name} to {port.buffer}"]
+
+
+def action_lines(action: ir.Action) -> list[str]:
+    """An action."""
+    head = f'  action {action.ref.name} "{action.short}"{_needs(action.needs)}'
+    return [head, *statements(action.body, "    ")]
 
 
 def _transition(number: int, transition: ir.Transition) -> list[str]:
@@ -121,26 +138,25 @@ def _machine(machine: ir.Machine) -> list[str]:
     lines = [
         f"machine {machine.name} {quoted(machine.title)} {', '.join(implicit) or 'no tbe or entry'}"
     ]
-    lines += [_parameter(parameter) for parameter in machine.parameters]
+    for parameter in machine.parameters:
+        lines += parameter_lines(parameter)
     enums = [machine.states, machine.events, *machine.enums]
     if machine.request_types is not None:
         enums.insert(2, machine.request_types)
     for enum in enums:
-        lines += _enumeration(enum, "  ")
+        lines += enumeration_lines(enum, "  ")
     for struct in machine.structs:
-        lines += _structure(struct, "  ")
-    lines += [_object(found) for found in machine.objects]
+        lines += structure_lines(struct, "  ")
+    for found in machine.objects:
+        lines += object_lines(found)
     for function in machine.functions:
-        lines += _function(function, "  ")
+        lines += function_lines(function, "  ")
     for out_port in machine.out_ports:
-        lines.append(
-            f"  out_port {out_port.ref.name}: {out_port.message.name} to {out_port.buffer}"
-        )
+        lines += out_port_lines(out_port)
     for in_port in machine.in_ports:
-        lines += _in_port(in_port)
+        lines += in_port_lines(in_port)
     for action in machine.actions:
-        lines.append(f'  action {action.ref.name} "{action.short}"{_needs(action.needs)}')
-        lines += statements(action.body, "    ")
+        lines += action_lines(action)
     for number, transition in enumerate(machine.transitions):
         lines += _transition(number, transition)
     cells = " ".join(f"{c.state}/{c.event}={c.transition}" for c in machine.cells)

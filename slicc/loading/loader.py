@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from slicc.diagnostics.model import DiagnosticSink, Label
 from slicc.loading.includes import Found, IncludeRoots, NotFound, Outside
-from slicc.loading.reader import CannotRead, Unreadable, decode, read_bytes, real_path
-from slicc.parser.parser import parse
+from slicc.loading.reader import CannotRead, Unreadable, real_path
+from slicc.loading.texts import Texts
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax
 from slicc.text.suggest import suggest
@@ -56,13 +56,16 @@ def load(
     include_roots: Sequence[Path],
     sink: DiagnosticSink,
     prelude_names: Collection[str],
+    texts: Texts | None = None,
 ) -> list[LoadedProtocol]:
     """The protocols that files on the command line mean, in that order.
 
-    ``prelude_names`` are the files of the library: never read, wherever they are. Raises
-    :class:`CannotRead` if a file in ``paths`` is not there; all else goes to ``sink``.
+    ``prelude_names`` are the files of the library: never read, wherever they are. ``texts``: where
+    contents and trees come from. Raises :class:`CannotRead` if a file in ``paths`` is not there;
+    all else goes to ``sink``.
     """
-    texts = _Texts(sink)
+    if texts is None:
+        texts = Texts(sink)
     drivers = _drivers(paths, include_roots, texts, prelude_names)
     return [
         _Splicer(driver, IncludeRoots(driver, include_roots), texts, sink, prelude_names).load()
@@ -78,53 +81,9 @@ def load_text(
     prelude_names: Collection[str],
 ) -> LoadedProtocol:
     """The protocol that a file ``path`` with this text would be; the file itself is not read."""
-    texts = _Texts(sink)
+    texts = Texts(sink)
     texts.hold(path, text.encode("utf-8", "surrogatepass"))
     return _Splicer(path, IncludeRoots(path, include_roots), texts, sink, prelude_names).load()
-
-
-# ------------------------------------------------------------------ files, each read once
-
-
-class _Texts:
-    """Contents and trees by real path, so that drivers sharing a file read it once."""
-
-    def __init__(self, sink: DiagnosticSink) -> None:
-        self._sink = sink
-        self._contents: dict[Path, bytes | Unreadable] = {}
-        self._sources: dict[Path, SourceFile | None] = {}
-        self._units: dict[Path, syntax.Unit | None] = {}
-
-    def hold(self, path: Path, content: bytes) -> None:
-        """Let a file have this content instead of that on the disk."""
-        self._contents[real_path(path)] = content
-
-    def content(self, path: Path) -> bytes:
-        """Raises :class:`Unreadable`."""
-        key = real_path(path)
-        if key not in self._contents:
-            try:
-                self._contents[key] = read_bytes(path)
-            except Unreadable as error:
-                self._contents[key] = error
-        content = self._contents[key]
-        if isinstance(content, Unreadable):
-            raise content
-        return content
-
-    def source(self, path: Path, display: str) -> SourceFile | None:
-        """Raises :class:`Unreadable`; None if it is no text (reported)."""
-        key = real_path(path)
-        if key not in self._sources:
-            self._sources[key] = decode(display, self.content(path), self._sink)
-        return self._sources[key]
-
-    def unit(self, path: Path, source: SourceFile) -> syntax.Unit | None:
-        """None if it does not parse (reported)."""
-        key = real_path(path)
-        if key not in self._units:
-            self._units[key] = parse(source, self._sink)
-        return self._units[key]
 
 
 # ------------------------------------------------------------------ which files are protocols
@@ -133,7 +92,7 @@ class _Texts:
 def _drivers(
     paths: Sequence[Path],
     include_roots: Sequence[Path],
-    texts: _Texts,
+    texts: Texts,
     prelude_names: Collection[str],
 ) -> list[Path]:
     chosen: dict[Path, Path] = {}  # real path -> as named
@@ -171,7 +130,7 @@ def _cannot_read(path: Path, error: Unreadable) -> str:
 
 
 def _reachable(
-    driver: Path, include_roots: Sequence[Path], texts: _Texts, prelude_names: Collection[str]
+    driver: Path, include_roots: Sequence[Path], texts: Texts, prelude_names: Collection[str]
 ) -> set[Path]:
     """Real paths of a driver and the files it includes, without parsing or reporting."""
     roots = IncludeRoots(driver, include_roots)
@@ -205,7 +164,7 @@ class _Splicer:
         self,
         root: Path,
         roots: IncludeRoots,
-        texts: _Texts,
+        texts: Texts,
         sink: DiagnosticSink,
         prelude_names: Collection[str],
     ) -> None:
@@ -261,12 +220,12 @@ class _Splicer:
             self._complete = False
             return ()
         self._sources.setdefault(real, source)
-        unit = self._texts.unit(path, source)
-        if unit is None:
-            self._complete = False
+        tree = self._texts.tree(path, source)
+        self._complete &= tree.complete
+        if tree.unit is None:
             return ()
         self._open.append((real, include))
-        declarations = self._splice(unit.declarations, path)
+        declarations = self._splice(tree.unit.declarations, path)
         self._open.pop()
         return declarations
 

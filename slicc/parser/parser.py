@@ -8,10 +8,11 @@ returns None exactly if it reported an error.
 from __future__ import annotations
 
 import gc
-from functools import cache
+import threading
+from contextlib import suppress
 from typing import cast
 
-from lark import Lark
+from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 
 from slicc.diagnostics.model import DiagnosticSink
@@ -27,14 +28,25 @@ def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
 
     Every syntax error that can be distinguished goes to ``sink``; then the result is None.
     """
+    unit, complete = _parse(source, sink)
+    return unit if complete else None
+
+
+def parse_partially(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
+    """Likewise, but of a text with errors what was understood; None if that is nothing."""
+    return _parse(source, sink)[0]
+
+
+def _parse(source: SourceFile, sink: DiagnosticSink) -> tuple[syntax.Unit | None, bool]:
+    """The tree, and whether the text has no errors."""
     if not within_limits(source, sink):
-        return None
+        return None, False
     parser, builder = _parser()
     builder.file = source
     collecting = gc.isenabled()
     gc.disable()  # nothing built here is garbage: collecting would only walk it again and again
     try:
-        return cast(syntax.Unit, parser.parse(source.text))
+        return cast(syntax.Unit, parser.parse(source.text)), True
     except UnexpectedInput:
         from slicc.parser.common_mistakes import explain
         from slicc.parser.older_text import parse_older
@@ -42,15 +54,29 @@ def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
 
         unit = parse_older(source, parser, sink)
         if unit is None:
-            report_syntax_errors(source, parser, sink, explain)
-        return unit
+            return report_syntax_errors(source, parser, sink, explain), False
+        return unit, True
     finally:
         builder.file = BUILTIN
         if collecting:
             gc.enable()
 
 
-@cache
+_PARSERS = threading.local()
+"""A parser has one text under way, so each thread has its own."""
+
+
 def _parser() -> tuple[Lark, TreeBuilder]:
-    builder = TreeBuilder()
-    return load_parser(builder), builder
+    kept: tuple[Lark, TreeBuilder] | None = getattr(_PARSERS, "kept", None)
+    if kept is None:
+        builder = TreeBuilder()
+        kept = _PARSERS.kept = (load_parser(builder), builder)
+    return kept
+
+
+def lex(text: str) -> list[Token]:
+    """The tokens of a text, up to the first character that begins none."""
+    tokens: list[Token] = []
+    with suppress(UnexpectedInput):
+        tokens.extend(_parser()[0].lex(text))
+    return tokens

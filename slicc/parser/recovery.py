@@ -22,6 +22,7 @@ from slicc.parser.lexical_errors import Cleaned, clean
 from slicc.parser.older_text import older_tokens
 from slicc.parser.token_names import DECLARATION_WORDS, END, TokenNames
 from slicc.source import SourceFile, Span
+from slicc.syntax import nodes as syntax
 
 _QUIET_TOKENS = 2
 """Tokens that must be accepted after an error before the next one is reported."""
@@ -34,14 +35,18 @@ CLOSING = {closing: opening for opening, closing in OPENING.items()}
 
 def report_syntax_errors(
     source: SourceFile, parser: Lark, sink: DiagnosticSink, explain: Explain
-) -> None:
-    """Report every distinguishable error that keeps ``source`` from parsing."""
+) -> syntax.Unit | None:
+    """Report every distinguishable error that keeps ``source`` from parsing.
+
+    The result is the tree of what was understood, if the end of the text was reached.
+    """
     own = DiagnosticSink()
     cleaned = clean(source, own)
     tokens = older_tokens(list(parser.lex(cleaned.text)), source, parser)
     end = len(source.text)
     tokens.append(Token(END, "", end, 1, 1, 1, 1, end))
-    finished = Recovery(source, parser, cleaned, tokens, own).run(explain)
+    recovery = Recovery(source, parser, cleaned, tokens, own)
+    finished = recovery.run(explain)
     found = sorted(own.diagnostics, key=lambda one: one.primary.span.start)
     assert found, "a text that does not parse has an error"
     del found[SHOWN_PER_FILE:]
@@ -50,6 +55,7 @@ def report_syntax_errors(
         found[-1] = replace(found[-1], notes=(*found[-1].notes, note))
     for one in found:
         sink.add(replace(one, help=None), one.help)
+    return recovery.unit
 
 
 @dataclass
@@ -77,6 +83,8 @@ class Recovery:
         self.token_names = TokenNames(parser)
         self.tokens = tokens
         self.index = 0
+        self.unit: syntax.Unit | None = None
+        """What was understood, once the end of the text is accepted."""
         self.brackets: list[OpenBracket] = []
         self.askew: list[tuple[OpenBracket, Token]] = []
         """Braces closed by one that is indented otherwise, in order of closing."""
@@ -266,7 +274,9 @@ class Recovery:
             self._inserted = 0
 
     def _feed(self, token: Token) -> None:
-        self._parser.feed_token(token)
+        result = self._parser.feed_token(token)
+        if token.type == END:
+            self.unit = result
         if token.type in OPENING:
             height = len(self._parser.parser_state.state_stack)
             self.brackets.append(OpenBracket(token, self.index, height))

@@ -25,6 +25,7 @@ from slicc.resolve.declarations.ports import declare_ports, is_guarded, port_ran
 from slicc.resolve.declarations.structures import complete_types
 from slicc.resolve.declarations.transitions import cells_of, resolve_transitions
 from slicc.resolve.declarations.types import declare_types
+from slicc.resolve.index import Index
 from slicc.resolve.library.stub_bodies import stub_functions
 from slicc.resolve.scope.pairs import check_keys, description
 from slicc.resolve.scope.scopes import GlobalScope, MachineScope
@@ -46,13 +47,18 @@ class _Sorted:
 
 
 def resolve_machine(
-    outer: GlobalScope, node: syntax.Machine, declarations: list[syntax.Declaration]
+    outer: GlobalScope,
+    node: syntax.Machine,
+    declarations: list[syntax.Declaration],
+    index: Index | None = None,
 ) -> ir.Machine | None:
     """The machine, or None if it has no valid name."""
     name = _machine_name(outer, node)
     if name is None:
         return None
     scope = MachineScope(outer, name, node)
+    if index is not None:
+        index.machines[name] = scope
     check_keys(node.pairs, scope.sink)
     parts = _sort(scope, declarations)
     declare_types(scope, declarations)

@@ -16,6 +16,7 @@ from slicc.resolve.bodies.bodies import function_body
 from slicc.resolve.declarations.functions import declare_functions
 from slicc.resolve.declarations.structures import check_library_structures, complete_types
 from slicc.resolve.declarations.types import declare_types
+from slicc.resolve.index import Index
 from slicc.resolve.library.builtin_symbols import Library
 from slicc.resolve.library.extension_symbols import (
     add_constant_fields,
@@ -57,15 +58,18 @@ def resolve(
     span: Span,
     sink: DiagnosticSink,
     extensions: Extensions | None = None,
+    index: Index | None = None,
 ) -> ir.Protocol:
     """The protocol. After an error in ``sink`` parts are missing or of unknown type.
 
-    ``extensions``: declarations of user libraries.
+    ``extensions``: declarations of user libraries. ``index`` takes what an editor asks for.
     """
     flat = flatten(declarations)
     more = extensions or Extensions()
     machines_named = [one.type.member.text for one in flat if isinstance(one, syntax.Machine)]
     scope = GlobalScope(sink, Stubs(more), Library(further_members(more, machines_named)))
+    if index is not None:
+        index.begin(scope)
     declare_types(scope, [*more.types, *flat])
     methods = complete_types(scope)
     declare_constants(scope, more)
@@ -77,12 +81,14 @@ def resolve(
     for node in flat:
         if isinstance(node, syntax.Machine):
             modern, body = modern_machine(node, flatten(node.body), sink)
-            machine = resolve_machine(scope, modern, body)
+            machine = resolve_machine(scope, modern, body, index)
             if machine is not None:
                 machines.append(machine)
         else:
             _check_global(scope, node)
     report_externals(scope)
+    if index is not None:
+        index.note_declarations()
     enums = enumerations_of(scope)
     structs = structures_of(scope, resolved_methods)
     library_enums, library_structs = _library_types(scope)
@@ -94,7 +100,10 @@ def resolve(
         sources,
         span=span,
     )
-    return with_log(protocol, scope.atomic_calls)
+    protocol = with_log(protocol, scope.atomic_calls)
+    if index is not None:
+        index.protocol = protocol
+    return protocol
 
 
 def _library_types(

@@ -1,4 +1,4 @@
-"""Author's text in HTML and in DOT.
+"""Author's text in HTML, in XML, in DOT and in Markdown.
 
 Invariant: the text is neither a tag nor the end of its quotes, and nothing in it acts on the
 reader's view.
@@ -7,8 +7,14 @@ reader's view.
 from __future__ import annotations
 
 import html
+import re
+from typing import Final
 
 from slicc.text.escapes import inert
+
+_MARKDOWN: Final = re.compile(r"[\\`*_\[\]<>|~&#]")
+_LIST: Final = re.compile(r"\A(\d*)([-+=.)])")
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")  # what remains of them once nothing acts
 
 
 def page_text(text: str) -> str:
@@ -19,6 +25,11 @@ def page_text(text: str) -> str:
 def html_text(text: str) -> str:
     """Between tags or in the quotes of an attribute."""
     return html.escape(inert(text, keep="\n"))
+
+
+def xml_text(text: str) -> str:
+    """For a library that escapes mark-up itself: the characters that XML 1.0 can hold."""
+    return _NOT_IN_XML.sub("\ufffd", page_text(text))
 
 
 def dot_text(text: str, backslash: str = "\\") -> str:
@@ -38,3 +49,20 @@ def dot_tooltip(text: str) -> str:
 def dot_html(text: str) -> str:
     """In an HTML-like label, where Graphviz replaces ``\\N`` after the entities."""
     return html_text(text).replace("\\", "\\\\")
+
+
+def markdown_text(text: str) -> str:
+    """In a line or a cell of Markdown: neither mark-up nor HTML, and no end of the line."""
+    line = " ".join(inert(text, keep="\n\t").split())
+    return (
+        _LIST.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", line))
+        .replace("\\<", "&lt;")
+        .replace("\\&", "&amp;")
+    )
+
+
+def markdown_block(text: str, language: str = "") -> str:
+    """A fenced block that the text cannot end."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{inert(text, keep=chr(10) + chr(9))}\n{fence}"

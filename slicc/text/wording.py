@@ -1,4 +1,4 @@
-"""Names in the running text of messages."""
+"""Names and times in the running text of messages."""
 
 from __future__ import annotations
 
@@ -8,3 +8,10 @@ from collections.abc import Sequence
 def listed(names: Sequence[str]) -> str:
     """``a, b and c``; empty for none."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def duration(seconds: float) -> str:
+    """``0:07``, ``1:02:30``."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

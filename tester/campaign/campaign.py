@@ -17,6 +17,7 @@ from msgspec import structs
 
 from protocols.loader import LoadedProtocol
 from runtime.controller.shapes import TransitionObserver
+from runtime.controller.trace import Observers
 from runtime.description import (
     AgentsDescription,
     DefectDescription,
@@ -27,10 +28,12 @@ from runtime.description.inference import complete, unsized
 from runtime.description.variants import assignments, in_force
 from runtime.native.system import CountsTable
 from runtime.prng import Prng
+from runtime.statistics.counters import Counters
 from runtime.system.system import System, build_system
 from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import LegSummary, leg_summary
+from tester.campaign.profile_schedule import Turn
 from tester.campaign.relaxations import relaxed
 from tester.campaign.watcher import Watcher, Watching
 from tester.diagnosis.events.history import History
@@ -47,8 +50,11 @@ from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
-from tester.program.replay_file import Leg
+from tester.native.transition_log import TransitionLog
+from tester.program.replay_file import Leg, with_derived
 from tester.scenario import limited_resources, machine_roles, profiles, variants
+from tester.statistics.answers import Answers
+from tester.statistics.statistics import Statistics
 
 NO_END: Final = 1 << 40
 """Episodes that no run has: legs are whole."""
@@ -156,15 +162,21 @@ class Campaign:
         options: Options,
         engine: Chosen = PYTHON,
         watchers: Sequence[Watcher] = (),
+        counts: bool = False,
+        log: TransitionLog | None = None,
     ) -> None:
+        """``counts``: `statistics` are wanted; an engine was chosen that counts. ``log``: has the
+        transitions of the last leg that was run."""
         self.protocol = protocol
         self.options = options
         self.totals = Totals()
         self.coverage = Coverage(protocol.identity.name)
+        self.statistics = Statistics(protocol.description.line_size) if counts else None
         self._prng = Prng(options.seed)
         self.engine = engine
         """What runs the legs; another one from the leg on that this one cannot run."""
         self._watchers = watchers
+        self._log = log
         self._running: Callable[[], int] | None = None
         """Returns the transitions of the running leg."""
 
@@ -181,16 +193,20 @@ class Campaign:
             yield self.plan(number)
             number += 1
 
-    def plan(self, number: int) -> Plan:
-        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
-        options = self.options
-        prng = self._prng.fork(f"leg {number}")
-        turn = profile_schedule.turn_of_leg(
-            options.profile,
+    def turn(self, number: int) -> Turn:
+        """What leg ``number`` runs unless it is dealt otherwise."""
+        return profile_schedule.turn_of_leg(
+            self.options.profile,
             self._prng.fork("deck"),
             number,
             machine_roles.has_gpu(self.protocol.description),
         )
+
+    def plan(self, number: int, turn: Turn | None = None) -> Plan:
+        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
+        options = self.options
+        prng = self._prng.fork(f"leg {number}")
+        turn = turn or self.turn(number)
         fixed = {**turn.pinned, **options.fixed}
         scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
         drawn = [
@@ -269,13 +285,23 @@ class Campaign:
     ) -> LegRun:
         system = build_system(self.protocol.info, leg.description, leg.run_key)
         self._running = lambda: sum(sum(c.counts) for c in system.controllers)
+        if self._log is not None:
+            self._log.clear()
+            observer = self._log.note if observer is None else Observers(observer, self._log.note)
         watching = Watching(self._watchers, system)
-        run = leg_run(leg, system, watching.attach(observer), on_progress)
+        observers: tuple[RequestObserver, ...] = watching.attach(observer)
+        counters = None
+        if self.statistics is not None:
+            counters = Counters(system)
+            observers = (*observers, Answers(counters))
+        run = leg_run(leg, system, observers, on_progress)
         try:
             watching.run(run)
         finally:
             run.take_stock()
             self.totals.add(run.outcome)
+            if self.statistics is not None and counters is not None:
+                self.statistics.add(counters.counted())
             self._running = None
             self.coverage.add(system.controllers)
         return run
@@ -287,18 +313,22 @@ class Campaign:
         on_progress: Callable[[AnyRun], None] | None,
     ) -> NativeLegRun | None:
         """Counted only if it passes or is interrupted; None: this engine cannot run it."""
-        run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
+        counted = self.statistics is not None
+        run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress, counts=counted)
+        run.steps = None if self._log is None else []
         self._running = lambda: run.transitions
         counts = True
         failure: str | None = None
         try:
-            if self.engine.batch is not None and self.engine.batch.takes(leg):
+            if self.engine.batch is not None and not counted and self.engine.batch.takes(leg):
                 counts = False
                 failure = self._in_batch(self.engine.batch, run, on_progress)
                 if not failure:
                     return run
             counts = True
             counts = run.run().finding is None
+            if self._log is not None:
+                self._log.take(run.steps or ())
             if failure not in (None, run.failure):
                 raise AssertionError(f"our own bug: in a batch the leg ended with {failure!r}")
         except CANNOT as error:
@@ -309,6 +339,8 @@ class Campaign:
             self._running = None
             if counts and run.started:
                 self._count(run.outcome, run.counts())
+                if self.statistics is not None:
+                    self.statistics.add(run.counted())
         return run
 
     def _in_batch(
@@ -327,7 +359,7 @@ class Campaign:
                 on_progress(run)
 
         try:
-            (result,) = batch.run([run.leg], counts, progress)
+            (result,) = batch.run([run.leg], counts, progress, self._log)
         except CANNOT:
             raise
         except BaseException:
@@ -389,11 +421,13 @@ class Campaign:
         return python
 
     def failures_of(self, legs: Sequence[Leg]) -> list[str]:
-        """The same for many legs at once, which takes a fraction of the time for small ones."""
+        """The same for many legs at once, which takes a fraction of the time for small ones.
+
+        What their programs must observe is derived if it is not yet."""
         if self.engine.batch is not None:
             with suppress(*CANNOT):
                 return [result.failure for result in self.engine.batch.run(legs)]
-        return [self.failure_of(leg) for leg in legs]
+        return [self.failure_of(with_derived(leg)) for leg in legs]
 
     # ------------------------------------------------------------------ drawing
 

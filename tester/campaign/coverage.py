@@ -8,15 +8,11 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from slicc.text.data import json_text
-from slicc.text.files import write_whole
-
-SCHEMA: Final = "gpu-tester.coverage/1"
+from slicc.coverage.cells import Cell, Cells, MachineCells
 
 
 @dataclass
@@ -101,26 +97,20 @@ class Coverage:
             )
         return lines
 
-    def to_json(self) -> dict[str, object]:
-        """Plain values: counts as {machine: {state: {event: count}}}, zeros included."""
-        machines: dict[str, object] = {}
+    def cells(self, digest: str, unsent: Mapping[str, Collection[Cell]]) -> Cells:
+        """By name, for a file. ``digest``: of the protocol's texts; ``unsent``: what nothing
+        causes, by machine."""
+        found = Cells(self.protocol, digest)
         for name, machine in self.machines.items():
-            cells: dict[str, dict[str, int]] = {}
-            for (state, event), count in sorted(machine.counts.items()):
-                cells.setdefault(machine.states[state], {})[machine.events[event]] = count
-            machines[name] = {
-                "states": list(machine.states),
-                "events": list(machine.events),
-                "defined": machine.defined,
-                "hit": machine.hit,
-                "counts": cells,
+            counts = {
+                (machine.states[state], machine.events[event]): count
+                for (state, event), count in machine.counts.items()
             }
-        return {"schema": SCHEMA, "protocol": self.protocol, "machines": machines}
-
-    def write(self, path: str | Path) -> None:
-        """Write the JSON file, whole or not at all. Raises OSError."""
-        text = json_text(self.to_json(), indent=1)
-        write_whole(Path(path), f"{text}\n".encode())
+            never = frozenset(cell for cell in unsent.get(name, ()) if cell in counts)
+            found.machines[name] = MachineCells(
+                machine.states, machine.events, counts, unsent=never
+            )
+        return found
 
 
 def _machine(controller: Any) -> MachineCoverage:

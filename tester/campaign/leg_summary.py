@@ -46,6 +46,7 @@ class LegSummary:
 
     line: str
     details: tuple[str, ...] = ()
+    profile: str = ""
 
 
 _WAYS: Final = {
@@ -78,6 +79,7 @@ def leg_summary(
             *_wrapped(" ".join(limit.short for limit in limits)),
             *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),
         ),
+        profile,
     )
 
 

@@ -60,7 +60,7 @@ _CPU_OPENING: Final = (
 _MANY_READERS: Final = Turn("coherence", {"units": 16, "load_percent": (60, 95)})
 """More copies of a line than a byte has bits."""
 _GPU_ROTATION: Final = (
-    *[Turn("relay")] * 4,
+    *[Turn("relay")] * 6,
     *[Turn("probe-crossing", {"write_back": False})] * 6,
     *[Turn("probe-crossing", {"write_back": True})] * 6,
     *[Turn("system")] * 7,
@@ -118,6 +118,11 @@ _CPU_ROTATION: Final = (
 )
 
 
+def rotation(is_gpu: bool) -> tuple[Turn, ...]:
+    """What `default` deals in a round: each turn as often as it is there."""
+    return _GPU_ROTATION if is_gpu else _CPU_ROTATION
+
+
 def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> Turn:
     """What leg `number` runs: for `default` every profile in turn, in an order that is drawn for
     every round, so that a short run covers (nearly) all of them."""
@@ -127,7 +132,7 @@ def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> T
     if number < len(opening):
         order = shuffled(CounterRng(prng.fork("opening")), len(opening))
         return opening[int(order[number])]
-    rotation = _GPU_ROTATION if is_gpu else _CPU_ROTATION
-    turn, place = divmod(number - len(opening), len(rotation))
-    order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(rotation))
-    return rotation[int(order[place])]
+    deck = rotation(is_gpu)
+    turn, place = divmod(number - len(opening), len(deck))
+    order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(deck))
+    return deck[int(order[place])]

@@ -10,13 +10,15 @@ Workers are forks: they share the loaded protocol and its compiled form with the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from tester import forks
 from tester.campaign.campaign import Totals
@@ -60,15 +62,18 @@ class WorkerDied(RuntimeError):
 
 OnProgress = Callable[[int, int], None]
 """Called with (episodes, transitions) of running legs."""
-Work = Callable[[int, OnProgress], LegResult]
-"""Runs one leg whole."""
+Work = Callable[[Any, OnProgress], LegResult]
+"""Runs the leg of one task whole."""
+Deal = Callable[[int], object | None]
+"""The task of a leg; None: it is not known yet, legs before it have to be taken first."""
 
 
 class Workers:
     """``jobs`` processes; a context manager. Results come from :meth:`results`.
 
     ``on_progress`` is called with the sums over all legs whose turn has not come. ``left``: the
-    seconds that waiting may take from now on, if there is a limit.
+    seconds that waiting may take from now on, if there is a limit. ``tries``: how often a leg is
+    begun whose process dies; it gets another process.
     """
 
     def __init__(
@@ -77,6 +82,7 @@ class Workers:
         work: Work,
         on_progress: OnProgress,
         left: Callable[[], float | None] = lambda: None,
+        tries: int = 1,
     ) -> None:
         forks.require_forks("--jobs")
         self._jobs = jobs
@@ -84,15 +90,21 @@ class Workers:
         self._on_progress = on_progress
         self._left = left
         self._processes: dict[Connection, BaseProcess] = {}
-        self._under_way: dict[Connection, int] = {}
+        self._tries = tries
+        self._died: Counter[int] = Counter()
+        self._under_way: dict[Connection, tuple[int, object]] = {}
         self._shown: dict[int, _Progress] = {}
         self._done: dict[int, LegResult] = {}
 
     def __enter__(self) -> Workers:
         for _ in range(self._jobs):
-            connection, process = forks.start(partial(_serve, self._work), self._processes)
-            self._processes[connection] = process
+            self._start()
         return self
+
+    def _start(self) -> Connection:
+        connection, process = forks.start(partial(_serve, self._work), self._processes)
+        self._processes[connection] = process
+        return connection
 
     def __exit__(
         self,
@@ -103,15 +115,17 @@ class Workers:
         forks.end(self._processes)
         self._processes.clear()
 
-    def results(self) -> Iterator[LegResult]:
-        """Leg after leg from number 0 on, without end. Raises WorkerDied, OutOfTime."""
-        taken = handed_out = 0
+    def results(self, first: int = 0, deal: Deal = lambda number: number) -> Iterator[LegResult]:
+        """Leg after leg from number ``first`` on, without end. Raises WorkerDied, OutOfTime."""
+        taken = handed_out = first
         while True:
-            for connection in self._processes:
-                if connection in self._under_way or handed_out >= taken + self._jobs * _AHEAD:
-                    continue
-                connection.send(handed_out)
-                self._under_way[connection] = handed_out
+            for connection in [each for each in self._processes if each not in self._under_way]:
+                if handed_out >= taken + self._jobs * _AHEAD:
+                    break
+                task = deal(handed_out)
+                if task is None:
+                    break
+                self._hand_out(connection, handed_out, task)
                 handed_out += 1
             while taken not in self._done:
                 self._receive()
@@ -122,6 +136,11 @@ class Workers:
                 self._shown.pop(taken, None)
                 taken += 1
 
+    def _hand_out(self, connection: Connection, number: int, task: object) -> None:
+        self._under_way[connection] = number, task
+        with suppress(BrokenPipeError, ConnectionError):  # that it has died is seen with the rest
+            connection.send((number, task))
+
     def _receive(self) -> None:
         answering = wait(list(self._under_way), self._left())
         if not answering:
@@ -131,12 +150,8 @@ class Workers:
             try:
                 message = ready.recv()
             except (EOFError, ConnectionError):
-                number = self._under_way[ready]
-                self._processes[ready].join(forks.PATIENCE)
-                status = self._processes[ready].exitcode
-                raise WorkerDied(
-                    f"the process that ran leg {number} has died (exit status {status})"
-                ) from None
+                self._replace(ready)
+                continue
             if isinstance(message, LegResult):
                 del self._under_way[ready]
                 self._done[message.number] = message
@@ -147,12 +162,25 @@ class Workers:
                     sum(each.transitions for each in self._shown.values()),
                 )
 
+    def _replace(self, dead: Connection) -> None:
+        """A process has died: its leg goes to another one. Raises WorkerDied."""
+        number, task = self._under_way.pop(dead)
+        process = self._processes.pop(dead)
+        process.join(forks.PATIENCE)
+        dead.close()
+        self._died[number] += 1
+        if self._died[number] >= self._tries:
+            raise WorkerDied(
+                f"the process that ran leg {number} has died (exit status {process.exitcode})"
+            )
+        self._hand_out(self._start(), number, task)
+
 
 def _serve(work: Work, connection: Connection) -> None:
     """The main loop of a worker."""
     while True:
         try:
-            number = connection.recv()
+            number, task = connection.recv()
         except (EOFError, ConnectionError):
             return  # the parent has ended
 
@@ -160,7 +188,7 @@ def _serve(work: Work, connection: Connection) -> None:
             connection.send(_Progress(number, episodes, transitions))
 
         try:
-            result = work(number, on_progress)
+            result = work(task, on_progress)
         except Exception:
             result = LegResult(number)  # the error recurs when the leg is run again
         try:

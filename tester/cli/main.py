@@ -16,6 +16,8 @@ from slicc.text.command.command_line import Verb, imported, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.version import version_option
+from tester.cli.options.campaign import CampaignOptions, StatusOptions
+from tester.cli.options.coverage import CoverageOptions
 from tester.cli.options.explore import ExploreOptions
 from tester.cli.options.legs import (
     DiffOptions,
@@ -36,8 +38,9 @@ gpu-tester VERB -h shows the options of each."""
 _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
-def _verb(name: str, options: type[Any], help: str, **more: Any) -> Verb:
-    function = imported(f"tester.cli.verbs.{name}", name)
+def _verb(name: str, options: type[Any], help: str, module: str = "", **more: Any) -> Verb:
+    """``module``: where its function is, if not in one of its own name."""
+    function = imported(f"tester.cli.verbs.{module or name}", name)
     return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
 
 
@@ -49,18 +52,36 @@ VERBS: Final = (
         "Run the one leg in a replay file again, as it was.",
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
+    _verb(
+        "campaign",
+        CampaignOptions,
+        "Run legs for days; what they bring is kept in a directory.",
+    ),
+    _verb(
+        "status",
+        StatusOptions,
+        "Show what a campaign in a directory has done so far.",
+        module="campaign",
+    ),
     _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
     _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
     _verb("explore", ExploreOptions, "Explore every order of messages of a small system."),
+    _verb("coverage", CoverageOptions, "Put together what runs and explorations have reached."),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",
         GenerateOptions,
         "Write the first leg of a run as a replay file; run nothing.",
+        module="programs",
     ),
-    _verb("verify", VerifyOptions, "Judge the program in a replay file by a slow second opinion."),
+    _verb(
+        "verify",
+        VerifyOptions,
+        "Judge the program in a replay file by a slow second opinion.",
+        module="programs",
+    ),
 )
 
 

@@ -17,18 +17,22 @@ from pathlib import Path
 from typing import Final
 
 from protocols.loader import LoadedProtocol, reachable
+from protocols.unsent import unsent_cells
+from slicc.coverage.cells import Cells
+from slicc.coverage.file import write_cells
+from slicc.coverage.report import never_hit
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
-from slicc.text.wording import listed
-from tester.campaign.campaign import AnyRun, Campaign, Options
+from slicc.text.wording import duration, listed
+from tester.blame.small_leg import Small, small
+from tester.campaign.campaign import AnyRun, Campaign, Options, kind_of
 from tester.campaign.left_out import ROUNDS, behind
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
-from tester.cli.shrinking import Small, small
 from tester.cli.trace_output import Tracer
 from tester.diagnosis.failure_report import Failure, render
 from tester.engines.choice import Choice
@@ -36,6 +40,8 @@ from tester.engines.selection import EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.execution.events import Finding, Verdict
 from tester.execution.leg import LegRun
+from tester.formats.documents import RunEnd
+from tester.formats.run_record import FailureRecord, RunRecord
 from tester.program.program import Program
 from tester.program.replay_file import Leg, ReplayError, save_leg
 from tester.scenario.machine_roles import undriven
@@ -57,6 +63,10 @@ _VERDICTS: Final = {
 def tune_collector() -> None:
     """Runs make much garbage and few cycles: let the collector look less often."""
     gc.set_threshold(100_000, 50, 100)
+
+
+LONG: Final = 10_000
+"""Episodes after which a run names what it has not hit."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,7 @@ class Session:
         self.campaign = Campaign(protocol, drawn, self.engine)
         self.finds = Finds()
         """What a run has gone on behind."""
+        self.record = RunRecord()
         self._earlier: list[Campaign] = []
         self._tracer: Tracer | None = None
         if trace is not None:
@@ -158,10 +169,18 @@ class Session:
         for campaign in self._earlier:
             self.campaign.totals.merge(campaign.totals)
             self.campaign.coverage.merge(campaign.coverage)
-        self._summary(status)
-        if self.options.coverage is not None:
-            self.campaign.coverage.write(self.options.coverage)
+        long = self.campaign.totals.episodes >= LONG and not self.options.quiet
+        cells = self._cells() if long or self.options.coverage is not None else None
+        self._summary(status, cells if long else None)
+        if cells is not None and self.options.coverage is not None:
+            write_cells(cells, self.options.coverage)
         return status
+
+    def _cells(self) -> Cells:
+        """What was hit so far, and what cannot be."""
+        coverage, options = self.campaign.coverage, self.options
+        unsent = unsent_cells(self.protocol, coverage.machines, options.include, options.prelude)
+        return coverage.cells(self.protocol.identity.digest, unsent)
 
     def prepare(self, leg: Leg) -> None:
         """What comes before each leg. Raises what ends the command."""
@@ -182,8 +201,9 @@ class Session:
         if finding is not None:
             assert isinstance(run, LegRun), "findings are confirmed by the Python engine"
             self.say_leg(leg.number, summary, "FAILED")
+            self.record.add_leg(leg.profile, kind_of(run, finding))
             return leg, run, finding
-        self.say_leg(leg.number, summary, "passed", ending(run))
+        self.say_passed(leg.number, summary, ending(run))
         self.show(self.campaign.totals.episodes, self.campaign.transitions)
         return None
 
@@ -230,6 +250,11 @@ class Session:
             for line in (*summary.details, ending):
                 self.say(f"  {line}")
 
+    def say_passed(self, number: int, summary: LegSummary, ending: str) -> None:
+        """A leg that has passed, here or in another process."""
+        self.say_leg(number, summary, "passed", ending)
+        self.record.add_leg(summary.profile)
+
     def show(self, episodes: int, transitions: int) -> None:
         """How far the run is, for the live progress."""
         self._live_episodes, self._live_transitions = episodes, transitions
@@ -262,20 +287,26 @@ class Session:
         path = self._file_of(leg)
         failure = self.campaign.explain(leg, run, finding)
         failure.reproduce = self._command("replay", path)
-        interrupted = self._shrink is not None and self._shrunk(leg, path, failure)
-        self._progress.say(f"\n{render(failure, self.options.history)}")
-        if interrupted:
+        found = None if self._shrink is None else self._shrunk(self._shrink, leg, path, failure)
+        report = render(failure, self.options.history)
+        self._progress.say(f"\n{report}")
+        files = {"leg": path}
+        if found is not None:
+            files |= {"least": found.path, "page": found.path.with_suffix(".html")}
+        blame = None if found is None else found.blame
+        kind = kind_of(run, finding)
+        self.record.failures.append(FailureRecord.of(failure, kind, report, blame, files))
+        if found is not None and found.shrunk.interrupted:
             raise KeyboardInterrupt
         return path
 
-    def _shrunk(self, leg: Leg, path: Path, failure: Failure) -> bool:
-        """Add the least that fails in the same way to a report; whether the user ended the search.
+    def _shrunk(self, shrink: Shrink, leg: Leg, path: Path, failure: Failure) -> Small | None:
+        """Add the least that fails in the same way to a report.
 
         Runaways take so long that they are left as they are.
         """
-        assert self._shrink is not None, "not everything is shrunk"
         if failure.finding.verdict is Verdict.RUNAWAY or not failure.repeated:
-            return False
+            return None
 
         def show(candidates: int, program: Program) -> None:
             self._shrinking = f"shrinking: {candidates:,} candidates, {Size.of(program)}"
@@ -286,19 +317,19 @@ class Session:
                 leg,
                 self.campaign,
                 small_file(path),
-                budget=self._shrink.budget,
-                jobs=self._shrink.jobs,
+                budget=shrink.budget,
+                jobs=shrink.jobs,
                 on_candidate=show,
             )
         except (DoesNotFail, ReplayError) as error:
             print(f"gpu-tester: not shrunk: {error}", file=sys.stderr)
-            return False
+            return None
         finally:
             self._shrinking = ""
         command = self._command("replay", found.path)
         failure.least = [*found.lines(self.campaign, command), *self._page(found, command)]
         failure.suspects = found.suspects()
-        return found.shrunk.interrupted
+        return found
 
     def _page(self, found: Small, command: str) -> list[str]:
         """Write the page beside a shrunk leg; how the report names it."""
@@ -362,9 +393,25 @@ class Session:
             return None
         return path
 
-    def _summary(self, status: int) -> None:
+    def end(self, status: int) -> RunEnd:
+        """What there is to say of a run that ended with a status."""
+        return RunEnd(
+            record=self.record,
+            protocol=self.protocol,
+            totals=self.campaign.totals,
+            coverage=self.campaign.coverage,
+            seed=self.drawn.seed,
+            version=self.drawn.version,
+            engine=self.engine.summary,
+            status=status,
+            word=_word(status),
+            seconds=self.seconds,
+        )
+
+    def _summary(self, status: int, cells: Cells | None) -> None:
+        """``cells``: of a run so long that what it has not hit is of interest."""
         totals, campaign = self.campaign.totals, self.campaign
-        verdict = _VERDICTS.get(status, "INTERRUPTED")
+        verdict = _word(status)
         legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
         seed = "" if self.seed_given else f", seed {self.drawn.seed}"
         rest = (
@@ -384,6 +431,8 @@ class Session:
             print("coverage (executed / defined transitions)")
             for line in campaign.coverage.summary():
                 print(f"  {line}")
+            for line in () if cells is None else never_hit(cells):
+                print(printable_lines(f"  {line}"))
         seconds = self.seconds
         code = "; not yet optimised at first" if self.engine.began_on_tier0 else ""
         print(
@@ -394,11 +443,8 @@ class Session:
         )
 
 
-def duration(seconds: float) -> str:
-    """``0:07``, ``1:02:30``."""
-    minutes, rest = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+def _word(status: int) -> str:
+    return _VERDICTS.get(status, "INTERRUPTED")
 
 
 def engine_for(choice: Choice, trace: str | None) -> Choice:

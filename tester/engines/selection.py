@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from protocols.loader import LoadedProtocol
 from runtime.native.ctypes_api import LibraryError
 from runtime.native.plan import NotNative, Plans
+from runtime.native.statistics import kinds_of
 from runtime.native.system import SystemTooLarge
 from runtime.native.tiered_object import Libraries
 from runtime.native.toolchain.compiler import ToolchainError, find_compiler, one_line
@@ -115,17 +116,19 @@ def choose(
     *,
     warn: Callable[[str], None] | None = None,
     optimised: bool = False,
+    counts: bool = False,
 ) -> Chosen:
     """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
 
     ``notify``: see :class:`Chosen`. ``warn``: called with problems that only cost time; by default
-    ``notify``. ``optimised``: compile optimised code at once, for measurements.
+    ``notify``. ``optimised``: compile optimised code at once, for measurements. ``counts``: its
+    legs can be counted (`tester.statistics`).
     """
     if choice is Choice.python:
         return PYTHON
     fallback = None if choice is Choice.native else notify
     try:
-        return _native(protocol, fallback, warn or notify, optimised)
+        return _native(protocol, fallback, warn or notify, optimised, counts)
     except CANNOT as error:
         if fallback is None:
             raise ConfigError(f"--engine native: {error}") from None
@@ -137,17 +140,20 @@ def _native(
     fallback: Callable[[str], None] | None,
     warn: Callable[[str], None],
     optimised: bool,
+    counts: bool,
 ) -> Chosen:
     if protocol.native is None:
         raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
     compiler = find_compiler()
     cache = user_cache()
-    libraries = Libraries(protocol.native, TESTER_CLIENTS, compiler, cache, warn, optimised)
+    clients = replace(TESTER_CLIENTS, counts=counts)
+    libraries = Libraries(protocol.native, clients, compiler, cache, warn, optimised)
     plans = Plans(protocol.info, protocol.native.shape)
     libraries(sizes_of(protocol.description))
     loops = PendingLoops(compiler, cache, warn, optimised)
     note = f"\nnote: {cache.note}" if cache.note else ""
-    native = NativeProtocol(protocol.info, plans, libraries)
+    kinds = kinds_of(protocol.native) if counts else ()
+    native = NativeProtocol(protocol.info, plans, libraries, kinds)
     return Chosen(
         native,
         f"native engine, compiled by {compiler.version}{note}",

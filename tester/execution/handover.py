@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from runtime.description import SystemDescription
 from runtime.description.inference import COALESCERS
 from runtime.prng import initial_byte
@@ -142,9 +140,13 @@ def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], li
 
 def judged_versions(program: Program, rules: HandoverRules) -> Versions | None:
     """What racing loads of a program may see, if any is judged."""
-    agents = [i for i, each in enumerate(rules.steps) if each.judged]
-    racing = program.episode_thread[program.episode_scope & RACING_LOAD > 0]
-    return versions_of(program) if np.isin(racing, agents).any() else None
+    return versions_of(program) if judges_racing_loads(program, rules) else None
+
+
+def judges_racing_loads(program: Program, rules: HandoverRules) -> bool:
+    """Whether any racing load of a program is judged."""
+    racing = set(program.episode_thread[program.episode_scope & RACING_LOAD > 0].tolist())
+    return any(each.judged for agent, each in enumerate(rules.steps) if agent in racing)
 
 
 def early_loads_of(program: Program, rules: HandoverRules) -> EarlyLoads | None:

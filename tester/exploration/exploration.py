@@ -7,12 +7,13 @@ expanded every state that its system, operations, bound and reductions allow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,
     End,
@@ -93,6 +94,8 @@ class Exploration:
     """A message's type, and how many of it."""
     interruption: BaseException | None = None
     """What ended it early: Ctrl-C, or a signal."""
+    ways: Mapping[Cell, tuple[Choice, ...]] = field(default_factory=dict)
+    """A shortest way to each cell, if they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class _Searched:
     statistics: Statistics
     finding: Finding | None
     reason: str
-    cells: frozenset[Cell]
+    cells: Mapping[Cell, tuple[Choice, ...]]
     piled_up: tuple[int, int] | None
     interruption: BaseException | None
 
@@ -112,15 +115,24 @@ def explore(
     rules: Rules,
     *,
     symmetry: bool = True,
+    jobs: int = 1,
     notify: Notify | None = None,
+    ways: bool = False,
 ) -> Exploration:
-    """Raises ConfigError for what cannot be explored, DescriptionError for bad assignments."""
+    """``ways``: whether a way to each cell is wanted.
+
+    Raises ConfigError for what cannot be explored, DescriptionError for bad assignments.
+
+    The result does not depend on ``jobs``, but for where it stops at a limit: what several
+    find is searched again by one, since only its order of states is always the same.
+    """
     system = small_system(protocol, bounds, symmetry=symmetry)
     library = build(protocol)
 
-    def search(which: Rules) -> _Searched:
-        with NativeSearch(library, system, which) as native:
-            return _search(native, protocol, system, notify)
+    def search(which: Rules, threads: int = jobs) -> _Searched:
+        with JointSearch(lambda: NativeSearch(library, system, which), threads) as joint:
+            found = _search(joint, protocol, system, notify, report=threads == 1, ways=ways)
+        return search(which, 1) if found.end is End.FOUND and threads > 1 else found
 
     whole = search(rules)
     if whole.end is not End.FULL or rules.bound:
@@ -149,26 +161,35 @@ def _result(system: SmallSystem, rules: Rules, searched: _Searched) -> Explorati
         searched.end,
         finding=searched.finding,
         reason=searched.reason,
-        cells=searched.cells,
+        cells=frozenset(searched.cells),
+        ways=searched.cells,
         piled_up=searched.piled_up,
         interruption=searched.interruption,
     )
 
 
 def _search(
-    native: NativeSearch, protocol: LoadedProtocol, system: SmallSystem, notify: Notify | None
+    joint: JointSearch,
+    protocol: LoadedProtocol,
+    system: SmallSystem,
+    notify: Notify | None,
+    *,
+    report: bool,
+    ways: bool,
 ) -> _Searched:
-    end, statistics = native.run(1)
+    """``report``: whether to follow what was found."""
+    native = joint.leader
+    end, statistics = joint.run(1)
     interruption: BaseException | None = None
     try:
         while end is End.CONTINUES:
-            end, statistics = native.run(_BUDGET)
+            end, statistics = joint.run(_BUDGET)
             if notify is not None:
                 notify(statistics)
     except (KeyboardInterrupt, SystemExit) as error:
         interruption = error
-    finding = _finding(native, native.found()) if end is End.FOUND else None
-    cells = _cells(native, protocol, system)
+    finding = _finding(native, native.found()) if end is End.FOUND and report else None
+    cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end is End.FULL else None
     return _Searched(end, statistics, finding, native.refusal(), cells, piled_up, interruption)
 
@@ -177,8 +198,11 @@ def _search(
 
 
 def _finding(native: NativeSearch, found: FoundAt) -> Finding:
+    judged = native.judgement()
     way = native.concrete(native.way_to(found.state, found.choice))
     trace = follow(native, way)
+    if found.kind is Kind.INVARIANT:
+        return Finding(found.kind, trace, judged)
     kind = native.rest() if found.choice is None else found.kind
     return Finding(kind, trace, native.judgement())
 
@@ -206,14 +230,27 @@ def _piled_up(native: NativeSearch, statistics: Statistics) -> tuple[int, int] |
     return type_, count
 
 
-def _cells(native: NativeSearch, protocol: LoadedProtocol, system: SmallSystem) -> frozenset[Cell]:
+def _cells(
+    native: NativeSearch, protocol: LoadedProtocol, system: SmallSystem, ways: bool
+) -> dict[Cell, tuple[Choice, ...]]:
+    """With a shortest way to each, or with none."""
     hits = native.hits()
-    found = set()
+    found: dict[Cell, tuple[Choice, ...]] = {}
     for controller, machine in enumerate(system.machines):
         declared = protocol.info.machines[machine]
         stride = declared.EVENTS.NUM + 1
         first = native.first_cell(controller)
-        for cell in range((declared.STATES.NUM + 1) * stride):
-            if hits[first + cell] is not None:
-                found.add(Cell(machine, cell // stride, cell % stride))
-    return frozenset(found)
+        for number in range((declared.STATES.NUM + 1) * stride):
+            hit = hits[first + number]
+            if hit is None:
+                continue
+            cell = Cell(machine, number // stride, number % stride)
+            way = _way(native, hit) if ways else ()
+            if cell not in found or len(way) < len(found[cell]):
+                found[cell] = way
+    return found
+
+
+def _way(native: NativeSearch, hit: tuple[int, int]) -> tuple[Choice, ...]:
+    steps = follow(native, native.concrete(native.way_to(*hit)))
+    return tuple(step.choice for step in steps)

@@ -25,6 +25,7 @@ from runtime.native.toolchain.compiler import ToolchainError, find_compiler
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 from tester.errors import ConfigError
 from tester.exploration import operations
+from tester.exploration.invariants import Invariant
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 
 _U64 = ctypes.c_uint64
@@ -35,6 +36,9 @@ _FUNCTIONS: Final = {
     "explore_open": (_POINTER, (_POINTER, _U64, _POINTER)),
     "explore_close": (None, (_POINTER,)),
     "explore_run": (_I64, (_POINTER, _U64, _POINTER)),
+    "explore_help": (None, (_POINTER, _POINTER)),
+    "explore_work": (_I64, (_POINTER, _U64)),
+    "explore_level": (_I64, (_POINTER, _POINTER, _U64, _U64, _POINTER)),
     "explore_refusal": (ctypes.c_char_p, (_POINTER,)),
     "explore_found": (None, (_POINTER, _POINTER)),
     "explore_way": (_U64, (_POINTER, _U64, _POINTER, _U64)),
@@ -76,7 +80,8 @@ class Kind(IntEnum):
     DEADLOCK = 4
     LEAK = 5
     TWO_WRITERS = 6
-    NO_END = 7
+    INVARIANT = 7
+    NO_END = 8
 
 
 class Fault(IntEnum):
@@ -158,6 +163,11 @@ class Rules:
     """A controller that moves continues until it has nothing left."""
     eager_memory: bool = False
     """Requests reach memory at once."""
+    local_steps: bool = True
+    """What commutes with every other step happens at once: see `SmallSystem.served_in_order`, and
+    messages whose delivery changes nothing, whenever it happens."""
+    invariants: tuple[Invariant, ...] = ()
+    """Of the author, besides what is always judged."""
 
 
 def build(protocol: LoadedProtocol) -> SharedObject:
@@ -185,7 +195,8 @@ def build(protocol: LoadedProtocol) -> SharedObject:
 
 def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
     bounds = system.bounds
-    eager = system.to_memory if rules.eager_memory else frozenset[int]()
+    at_once = rules.eager_memory or (rules.local_steps and system.served_in_order)
+    eager = system.to_memory if at_once else frozenset[int]()
     words = [
         FIRST_ADDRESS,
         bounds.lines,
@@ -196,7 +207,9 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         rules.most_states,
         rules.wide,
         rules.to_rest,
+        rules.local_steps,
         _bits(system.private)[0],
+        len(rules.invariants),
         len(system.agents),
         len(operations.OPERATIONS),
         len(system.renamings),
@@ -209,6 +222,8 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         words += [agent.requester, operations.numbers(agent.operations), agent.relaxed]
     for renaming in system.renamings:
         words += renaming
+    for invariant in rules.invariants:
+        words += [len(invariant.words), *invariant.words]
     return np.array(words, np.uint64)
 
 
@@ -258,6 +273,25 @@ class NativeSearch:
         out = np.zeros(len(Statistics.__slots__), np.uint64)
         end = End(self._library.explore_run(self._handle, budget, out.ctypes.data))
         return end, Statistics(*map(int, out))
+
+    def help(self, leader: NativeSearch) -> None:
+        """Work on that one's levels from now on. The search has not run yet."""
+        self._library.explore_help(self._handle, leader._handle)
+
+    def work(self, budget: int) -> End:
+        """Expand at most so many states of the leader's level; in a thread. End.COMPLETE: none of
+        the level is left."""
+        return End(self._library.explore_work(self._handle, budget))
+
+    def level(self, helpers: Sequence[NativeSearch], *, complete: bool) -> tuple[End, Statistics]:
+        """Take what helpers found, and begin the next level if this one is ``complete``. No thread
+        works meanwhile."""
+        handles = np.array([helper._handle for helper in helpers], np.uint64)
+        out = np.zeros(len(Statistics.__slots__), np.uint64)
+        end = self._library.explore_level(
+            self._handle, handles.ctypes.data, len(helpers), complete, out.ctypes.data
+        )
+        return End(end), Statistics(*map(int, out))
 
     def refusal(self) -> str:
         """Why a state could not be written; empty if none was refused."""

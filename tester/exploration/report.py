@@ -6,7 +6,7 @@ did) stands beside the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import expm1
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
+from tester.exploration.invariants import Invariant
 from tester.exploration.native_search import Choice, ChoiceKind, End, Kind
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
@@ -28,6 +29,7 @@ _HEADLINES: Final = {
     Kind.DEADLOCK: "deadlock: nothing is under way, and something was never answered",
     Kind.LEAK: "leak: nothing is under way, and something is left that should be gone",
     Kind.TWO_WRITERS: "two private caches may use a line at once, and one of them may write it",
+    Kind.INVARIANT: "an invariant does not hold",
     Kind.NO_END: "steps without end",
 }
 
@@ -44,6 +46,11 @@ class Namer:
 
     def message(self, number: int) -> str:
         return str(self._messages[number])
+
+    def events(self, machine: int) -> list[str]:
+        """By number."""
+        names: list[str] = self._machines[machine]["events"]
+        return names
 
     def line(self, address: int) -> str:
         return f"line {(address - FIRST_ADDRESS) // LINE_BYTES}"
@@ -81,10 +88,12 @@ class Namer:
             name = self.system.controllers[each.controller]
             yield f"{name:<14} {self.line(each.line)}  {machine['events'][each.event]:<16} {change}"
 
-    def headline(self, finding: Finding) -> str:
+    def headline(self, finding: Finding, invariants: Sequence[Invariant] = ()) -> str:
         if finding.kind is Kind.ERROR:
             return self._error(finding)
         text = _HEADLINES[finding.kind]
+        if finding.kind is Kind.INVARIANT:
+            return f"{text}: {invariants[finding.judgement.value - 1].text}"
         judged = finding.judgement
         of_value = finding.kind in (Kind.VALUE, Kind.OLD_VALUE)
         if not of_value or judged.agent is None or judged.where is None:
@@ -140,11 +149,17 @@ def system_lines(found: Exploration) -> Iterator[str]:
         yield f"fetch-adds: {bounds.increments} of each agent to each line's word"
     kept = sorted(system.buffers[number] for number in system.ordered)
     yield f"order: kept by {', '.join(kept) or 'no buffer'}; all others deliver in any order"
+    for invariant in rules.invariants:
+        yield f"invariant: {invariant.text}"
     bound = f"at most {rules.bound} before anything is begun" if rules.bound else "unbounded"
     yield f"messages under way: {bound}"
     reductions = []
     if len(system.renamings) > 1:
         reductions.append(f"symmetry ({len(system.renamings)} renamings)")
+    if rules.local_steps and system.served_in_order:
+        reductions.append("memory serves its ordered queue at once: no order is lost")
+    if rules.local_steps and system.spent:
+        reductions.append("acknowledgements that change nothing in any state are not delivered")
     if rules.to_rest:
         reductions.append("controllers run to rest: orders in between are left out")
     if rules.eager_memory:
@@ -164,7 +179,10 @@ def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
     """The word, and what stands behind it."""
     if found.finding is not None:
         steps = len(found.finding.trace)
-        return "FOUND", f"{namer.headline(found.finding)}, after {steps} steps"
+        return (
+            "FOUND",
+            f"{namer.headline(found.finding, found.rules.invariants)}, after {steps} steps",
+        )
     if found.verdict is Verdict.EXHAUSTED:
         chance = omission_probability(found.statistics.states, 128 if found.rules.wide else 64)
         within = ""
@@ -192,9 +210,18 @@ def _limit(found: Exploration, namer: Namer) -> str:
 
 
 def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
-    """By machine: how many transitions were made, and which were not in this system."""
+    """By machine: how many transitions were made, and which were not in this system. Those of
+    messages that are not delivered at all are left open."""
+    spent = found.system.spent if found.rules.local_steps else frozenset[str]()
     for number, machine in enumerate(namer.protocol.info.machines):
-        defined = [cell for cell, row in machine.TRANSITIONS.items() if not row.stalls]
+        left_open = [
+            event for event in namer.events(number) if f"{machine.MACHINE}.{event}" in spent
+        ]
+        defined = [
+            cell
+            for cell, row in machine.TRANSITIONS.items()
+            if not row.stalls and namer.events(number)[cell[1]] not in left_open
+        ]
         made = {(cell.state, cell.event) for cell in found.cells if cell.machine == number}
         missed = [
             f"({machine.STATES.name_of(state)}, {machine.EVENTS.name_of(event)})"
@@ -202,7 +229,8 @@ def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
             if (state, event) not in made
         ]
         text = f"{machine.MACHINE}: {len(defined) - len(missed)} of {len(defined)} cells reached"
-        yield f"{text}; not: {', '.join(missed)}" if missed else text
+        text += f"; not: {', '.join(missed)}" if missed else ""
+        yield text + (f"; not delivered: {', '.join(left_open)}" if left_open else "")
 
 
 def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:
@@ -213,7 +241,8 @@ def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:
             yield f"          {text}"
 
 
-def as_json(found: Exploration, namer: Namer) -> str:
+def as_json(found: Exploration, namer: Namer, leg: dict[str, object] | None = None) -> str:
+    """``leg``: what is said of the counterexample's."""
     stats = found.statistics
     word, text = verdict_line(found, namer)
     data: dict[str, Any] = {
@@ -233,4 +262,6 @@ def as_json(found: Exploration, namer: Namer) -> str:
             {"step": namer.choice(step.choice), "transitions": list(namer.transitions(step))}
             for step in found.finding.trace
         ]
+    if leg is not None:
+        data["leg"] = leg
     return json_text(data, indent=1)

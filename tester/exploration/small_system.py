@@ -76,6 +76,8 @@ class SmallSystem:
     """Of each buffer: the controller that reads it."""
     ordered: frozenset[int]
     to_memory: frozenset[int]
+    spent: frozenset[str]
+    """Machine and event of messages whose delivery changes nothing, whenever it happens."""
     private: frozenset[int]
     """Controllers with caches in which one writer excludes all readers."""
     renamings: tuple[tuple[int, ...], ...]
@@ -86,6 +88,13 @@ class SmallSystem:
         """All that any agent does."""
         used = {name for agent in self.agents for name in agent.operations}
         return tuple(name for name in operations.NAMES if name in used)
+
+    @property
+    def served_in_order(self) -> bool:
+        """Whether one buffer that keeps its order has all requests to memory. When memory serves
+        one of those makes no difference then: what it reads is what earlier requests wrote, and
+        its answer may be delivered at any time afterwards."""
+        return len(self.to_memory) == 1 and self.to_memory <= self.ordered
 
     @property
     def counts_words(self) -> bool:
@@ -125,6 +134,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
             if buffer.ordered or name in steady
         ),
         to_memory=frozenset(n for n, buffer in enumerate(found) if id(buffer) in memories),
+        spent=frozenset(metadata(protocol)["spent"]),
         private=_private(system, agents),
         renamings=tuple(dict.fromkeys((identity, *renamings))),
     )

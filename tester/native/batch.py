@@ -9,7 +9,7 @@ Invariant: the result of a leg is that of the same leg run alone by
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
@@ -28,8 +28,9 @@ from runtime.native.plan_words import NONE
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
+from tester.execution.early_loads import versions_of
 from tester.execution.events import Verdict
-from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judged_versions
+from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judges_racing_loads
 from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.native.leg import (
     NativeLegRun,
@@ -40,7 +41,10 @@ from tester.native.leg import (
     sizes_of,
 )
 from tester.native.program import VERSION_ARRAYS, version_arrays
-from tester.program.replay_file import Leg
+from tester.native.transition_log import TransitionLog
+from tester.program.expectations import BLOCK_EPISODES
+from tester.program.program import Program
+from tester.program.replay_file import Leg, with_derived
 
 SMALL_LEG: Final = 1 << 18
 """Lanes of all actions of a leg that is run in one go; what has more shows its progress."""
@@ -112,11 +116,9 @@ _ARRAYS: Final = (
     "action_op",
     "lane_address",
     "store_value",
-    "expected",
-    "wait_first",
-    "wait_thread",
-    "wait_count",
 )
+_DERIVED: Final = ("expected", "wait_first", "wait_thread", "wait_count")
+_NOT_DERIVED: Final = (None,) * len(_DERIVED)
 
 
 class _Job(ctypes.Structure):
@@ -124,7 +126,7 @@ class _Job(ctypes.Structure):
 
     _fields_ = [
         *((name, _U64) for name in _SIZES),
-        *((name, _POINTER) for name in (*_AGENT_ARRAYS, *_ARRAYS)),
+        *((name, _POINTER) for name in (*_AGENT_ARRAYS, *_ARRAYS, *_DERIVED)),
         *((name, _U64) for name in ("limit", "slice", "rest", "blind", "copies_stay", "flushable")),
         ("steps", _POINTER),
         ("flush_identity", _U64),
@@ -148,7 +150,14 @@ class _Memory(ctypes.Structure):
         ("arena_bytes", _U64),
         ("steps", _U64),
         ("grown", _POINTER),
+        ("log", _POINTER),
     ]
+
+
+class _Log(ctypes.Structure):
+    """``struct TransitionLog`` there."""
+
+    _fields_ = [("rows", _POINTER), ("room", _U64), ("made", _U64)]
 
 
 @dataclass(frozen=True)
@@ -241,8 +250,8 @@ class LegBatch:
         self._grown = np.zeros(len(POOLS), np.uint64)
         self._forms: list[SystemForm] = []
         """Of the legs of this call."""
-        self._versions: list[tuple[npt.NDArray[Any], ...] | None] = []
-        """Arrays that the jobs of this call point at."""
+        self._kept: list[object] = []
+        """What the jobs of this call point into, besides the legs."""
         self._library: Library | None = None
         """That of the last call."""
 
@@ -255,12 +264,14 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None = None,
         on_progress: Callable[[LegResult], None] | None = None,
+        log: TransitionLog | None = None,
     ) -> list[LegResult]:
-        """How each leg ends.
+        """How each leg ends. What their programs must observe is derived if it is not yet.
 
         Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
         batch is run alone. ``counts``: the transitions of legs that pass are added to them.
         ``on_progress`` is called with what a leg that takes long has done so far; it may raise.
+        ``log``: the first transitions of the last leg are written there.
         """
         if not self._block.size:
             free = native_system.available_memory()
@@ -268,7 +279,7 @@ class LegBatch:
             self._arena = np.empty(_ARENA, np.uint8)
         found: list[LegResult] = []
         while len(found) < len(legs):
-            found += self._call(legs[len(found) :], counts, on_progress)
+            found += self._call(legs[len(found) :], counts, on_progress, log)
         return found
 
     def add_counts(self, counts: Counts) -> None:
@@ -281,6 +292,7 @@ class LegBatch:
         legs: Sequence[Leg],
         counts: Counts | None,
         on_progress: Callable[[LegResult], None] | None,
+        log: TransitionLog | None,
     ) -> Iterator[LegResult]:
         """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
@@ -289,6 +301,7 @@ class LegBatch:
         words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
         words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
+        rows = None if log is None else _Log(log.rows.ctypes.data, len(log.rows), 0)
         memory = _Memory(
             self._block.ctypes.data,
             self._block.size,
@@ -296,6 +309,7 @@ class LegBatch:
             self._arena.size,
             _STEPS,
             self._grown.ctypes.data,
+            None if rows is None else ctypes.addressof(rows),
         )
         at = ctypes.addressof(memory)
         done = 1
@@ -317,9 +331,11 @@ class LegBatch:
                 if again:
                     return  # again, with more of what ran out
             if row[ResultWord.STATUS] in (RunStatus.IDLE, RunStatus.FINDING):
+                if log is not None and rows is not None:
+                    log.made = rows.made
                 yield self._result(leg, row.tolist())
             else:
-                yield self._alone(leg, counts)
+                yield self._alone(leg, counts, log)
 
     @staticmethod
     def call(function: Callable[..., int], *arguments: Any) -> int:
@@ -332,7 +348,7 @@ class LegBatch:
         library = self._protocol.library(form.sizes, legs[0].program.lane_address.size)
         cells = None if counts is None else counts.cells.ctypes.data
         jobs: list[_Job] = []
-        self._versions.clear()
+        self._kept.clear()
         size = 0
         for leg in legs:
             size += leg.program.lane_address.size
@@ -341,10 +357,21 @@ class LegBatch:
             form = self._form_of(leg)
             if not Sizes(library.line_bytes, library.node_words).serve(form.sizes):
                 break
-            versions = _versions(leg, form.rules)
-            self._versions.append(versions)
-            jobs.append(_job(leg, form, cells, versions))
+            jobs.append(self._job(leg, form, cells))
         return library, jobs
+
+    def _job(self, leg: Leg, form: SystemForm, counts: int | None) -> _Job:
+        """Racing loads are judged by what stores have left, which is derived here, and so is what
+        the native loops would have to derive in several blocks."""
+        racing = judges_racing_loads(leg.program, form.rules)
+        if racing or leg.program.episodes > BLOCK_EPISODES:
+            leg = with_derived(leg)
+            self._kept.append(leg)
+        if not racing:
+            return _job(leg, form, counts, None)
+        versions = [*version_arrays(leg.program, versions_of(leg.program)).values()]
+        self._kept.append(versions)
+        return _job(leg, form, counts, versions)
 
     def _form_of(self, leg: Leg) -> SystemForm:
         for form in reversed(self._forms):
@@ -354,9 +381,12 @@ class LegBatch:
         self._forms.append(form)
         return form
 
-    def _alone(self, leg: Leg, counts: Counts | None) -> LegResult:
-        run = NativeLegRun(leg, self._protocol, self._form_of(leg).rules)
+    def _alone(self, leg: Leg, counts: Counts | None, log: TransitionLog | None) -> LegResult:
+        run = NativeLegRun(with_derived(leg), self._protocol, self._form_of(leg).rules)
+        run.steps = None if log is None else []
         outcome = run.run()
+        if log is not None:
+            log.take(run.steps or [])
         if counts is not None and outcome.finding is None:
             tables = counts.tables()
             for name, cells in run.counts().items():
@@ -374,7 +404,6 @@ class LegBatch:
         )
 
     def _result(self, leg: Leg, row: list[int]) -> LegResult:
-        known = {word: None if row[word] == NONE else row[word] for word in ResultWord}
         statistics = Statistics()
         statistics.live = row[ResultWord.LIVE]
         statistics.live_time = row[ResultWord.LIVE_TIME]
@@ -383,6 +412,7 @@ class LegBatch:
         statistics.end = row[ResultWord.END]
         failure = ""
         if row[ResultWord.STATUS] == RunStatus.FINDING:
+            known = {word: None if row[word] == NONE else row[word] for word in ResultWord}
             place = place_of(
                 self._protocol.info,
                 leg.description,
@@ -410,19 +440,18 @@ def _verdict(row: list[int]) -> Verdict:
     return ERROR_VERDICTS.get(_ERRORS[row[ResultWord.ERROR_KIND] - 1], Verdict.PROTOCOL_ERROR)
 
 
-def _versions(leg: Leg, rules: HandoverRules) -> tuple[npt.NDArray[Any], ...] | None:
-    """What racing loads of a leg may see, if they are judged."""
-    versions = judged_versions(leg.program, rules)
-    return None if versions is None else tuple(version_arrays(leg.program, versions).values())
+def _places(program: Program, names: Iterable[str]) -> list[int]:
+    return [getattr(program, name).ctypes.data for name in names]
 
 
 def _job(
     leg: Leg,
     form: SystemForm,
     counts: int | None,
-    versions: tuple[npt.NDArray[Any], ...] | None,
+    versions: Sequence[npt.NDArray[Any]] | None,
 ) -> _Job:
     program = leg.program
+    derived = _NOT_DERIVED if not program.derived else _places(program, _DERIVED)
     limit = leg.deadlock_limit
     return _Job(
         program.agent_count,
@@ -434,7 +463,8 @@ def _job(
         program.run_key & ((1 << 64) - 1),
         program.line_size.bit_length() - 1,
         *form.agent_arrays,
-        *(getattr(program, name).ctypes.data for name in _ARRAYS),
+        *_places(program, _ARRAYS),
+        *derived,
         limit,
         slice_ticks(limit),
         DRAIN_LIMITS * limit,

@@ -22,6 +22,7 @@ from runtime.description import SystemDescription
 from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import Capacities, Plans
+from runtime.native.statistics import NativeCounters
 from runtime.native.system import (
     CountsTable,
     NativeError,
@@ -32,6 +33,7 @@ from runtime.native.system import (
     enlarged,
     sum_counts,
 )
+from runtime.statistics.counted import Counted
 from tester.arrays import IntArray
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
@@ -71,8 +73,16 @@ class NativeProtocol:
     ``grown``: capacities that earlier legs turned out to need, so that later ones start with them.
     """
 
-    def __init__(self, info: ProtocolInfo, plans: Plans, library: LibraryFor) -> None:
+    def __init__(
+        self,
+        info: ProtocolInfo,
+        plans: Plans,
+        library: LibraryFor,
+        kinds: tuple[tuple[str, ...], ...] = (),
+    ) -> None:
+        """``kinds``: of messages, for runs that are counted (`runtime.native.statistics`)."""
         self.info = info
+        self.kinds = kinds
         self.plans = plans
         self.library = library
         self.grown = Capacities()
@@ -83,6 +93,10 @@ class NativeProtocol:
         library = self.library(sizes_of(description), leg.program.lane_address.size)
         plan = self.plans.plan(description, leg.run_key, capacities, agents)
         return TesterSystem(library, plan)
+
+    def counters(self, leg: Leg) -> NativeCounters:
+        """For a run of the leg."""
+        return NativeCounters(self.plans.census(leg.description), self.kinds)
 
     def capacities(self, program: Program, view: ProgramView, lines: int) -> Capacities:
         """How much a leg is likely to need; what turns out too small is doubled later."""
@@ -121,11 +135,15 @@ class NativeLegRun:
         *,
         zeroed: bool = False,
         observes: bool = False,
+        counts: bool = False,
     ) -> None:
-        """``zeroed``: memory begins with zeroes. ``observes``: `returned` is wanted."""
+        """``zeroed``: memory begins with zeroes. ``observes``: `returned` is wanted. ``counts``:
+        `counted` is; the protocol's objects count then."""
         self.leg = leg
         self._zeroed = zeroed
         self._observes = observes
+        self._counts = counts
+        self._counters: NativeCounters | None = None
         self.program = leg.program
         self.limit = leg.deadlock_limit
         self.rules = rules
@@ -179,6 +197,8 @@ class NativeLegRun:
                 continue
             finally:
                 self.take_stock()
+                if self._counters is not None:
+                    self.system.count(None)
             return self.outcome
 
     def _enlarge(self, error: PoolExhausted) -> None:
@@ -209,6 +229,9 @@ class NativeLegRun:
                 f"{self._exhausted}, and a larger one does not fit: {error}"
             ) from None
         self.system = system
+        if self._counts:
+            self._counters = self.protocol.counters(self.leg)
+            system.count(self._counters.words)
         if self._zeroed:
             system.zero_memory()
         steps = self.rules.steps or (HandoverSteps(),) * self.program.agent_count
@@ -220,6 +243,11 @@ class NativeLegRun:
             0,
         )
         return system
+
+    def counted(self) -> Counted:
+        """What the run has cost so far."""
+        assert self._counters is not None, "only a run that counts is asked"
+        return self._counters.counted()
 
     def returned(self) -> npt.NDArray[np.uint64]:
         """[A, L]: what loads and atomic operations returned whose values are not checked."""

@@ -32,7 +32,8 @@ from tester.program.program import ATOMIC, ATOMIC_BYTES, LOAD, Program
 MAX_BYTES: Final = 1 << 26
 """Bytes under test; an ExpectationState takes about 10 bytes for each."""
 
-_BLOCK_EPISODES: Final = 1024
+BLOCK_EPISODES: Final = 1024
+"""Derived at once."""
 _REMEMBERED: Final = 64
 """Vector clocks kept per agent. Without older ones some redundant waits stay, harmlessly."""
 
@@ -188,12 +189,12 @@ class ExpectationState:
         if not np.array_equal(program.thread_base, self._counts):
             raise ValueError("the chunk does not continue the ones derived so far")
         self.increments = self.increments + program.increments()
-        if program.episodes <= _BLOCK_EPISODES:
+        if program.episodes <= BLOCK_EPISODES:
             expected, first, agent, count = self._step(
                 program, self._explode(program) if events is None else events
             )
         else:
-            pieces = [self._step(p, self._explode(p)) for p in program.parts(_BLOCK_EPISODES)]
+            pieces = [self._step(p, self._explode(p)) for p in program.parts(BLOCK_EPISODES)]
             expected = np.concatenate([p[0] for p in pieces])
             sizes = np.concatenate([np.diff(p[1]) for p in pieces])
             first = np.concatenate(([0], np.cumsum(sizes)))

@@ -26,6 +26,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -136,6 +137,8 @@ DTYPES: Final[dict[str, Any]] = {
     "wait_count": np.int32,
     "wait_kind": np.uint8,
 }
+_DTYPES: Final = tuple((name, np.dtype(dtype)) for name, dtype in DTYPES.items())
+_LITTLE_ENDIAN: Final = tuple((name, dtype.newbyteorder("<")) for name, dtype in _DTYPES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,8 +193,13 @@ class Program:
             put(self, "wait_first", np.zeros(len(self.episode_thread) + 1, np.int64))
             for name in ("wait_thread", "wait_count", "wait_kind"):
                 put(self, name, np.zeros(0, DTYPES[name]))
-        for name, dtype in DTYPES.items():
-            array = np.ascontiguousarray(getattr(self, name), dtype).view()
+        for name, dtype in _DTYPES:
+            array = getattr(self, name)
+            if isinstance(array, np.ndarray) and array.dtype is dtype:
+                flags = array.flags
+                if flags.c_contiguous and not flags.writeable:
+                    continue  # of another program, most likely
+            array = np.ascontiguousarray(array, dtype).view()
             array.flags.writeable = False
             put(self, name, array)
 
@@ -284,13 +292,17 @@ class Program:
 
     def digest(self) -> str:
         """A short hash of the contents; equal in every process and on every platform."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         # Digests keep the class name that older versions wrote.
         head = repr((self.agents, self.run_key, self.line_size)).replace("AgentSpec(", "Agent(")
         state = hashlib.sha256(head.encode())
-        for name, dtype in DTYPES.items():
+        for name, dtype in _LITTLE_ENDIAN:
             array = getattr(self, name)
             state.update(f"{name}{array.shape}".encode())
-            state.update(array.astype(np.dtype(dtype).newbyteorder("<"), copy=False).tobytes())
+            state.update(array.astype(dtype, copy=False).tobytes())
         return state.hexdigest()[:16]
 
     # ------------------------------------------------------------------ pieces of the order

@@ -17,7 +17,7 @@ import re
 import reprlib
 import zlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -189,6 +189,11 @@ def with_expectations(program: Program) -> Program:
     if errors:
         raise ValueError(errors[0])
     return derive(program)
+
+
+def with_derived(leg: Leg) -> Leg:
+    """The leg with what its program must observe; one that is known to be a program."""
+    return leg if leg.program.derived else replace(leg, program=derive(leg.program))
 
 
 def save_leg(leg: Leg, path: str | Path) -> None:

@@ -283,7 +283,7 @@ def _relay(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
     """Episodes of one or two actions that follow each other closely through a few lines: a byte is
     handed over as soon as it is stored, while other answers for its line are still in flight."""
     shape = sampler.shape(
-        units=(6, 8),
+        units=(6, 8, 12, 12),
         wavefronts=(2, 3, 4),
         lanes=(8,),
         dmas=(0, 0, 0, 0, 1),
@@ -298,19 +298,23 @@ def _relay(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         delays=("heavy_tail", "heavy_tail", "heavy_tail", "heavy_tail", "gem5", "stragglers"),
     )
     lengths = sampler("lengths", (1,), (1,), (1, 2))
-    places = sampler.crowded(shape, lengths, sampler("crowding", 20, 40), sampler("groups", 2, 4))
+    places = sampler.crowded(
+        shape, lengths, sampler("crowding", 20, 40), sampler("groups", 1, 1, 1, 2)
+    )
     return shape, sampler.program(
         shape,
         places,
         lengths=lengths,
         size_weights=sampler("size_weights", *SIZES),
         load_percent=sampler("load_percent", (50, 90), (30, 70)),
+        shared_group_percent=sampler("shared_group_percent", 25, 100),
         scope_percent=0,
         flush_percent=0,
-        bare_percent=sampler("bare_percent", 100, 100, 100, 60),
-        chase_percent=sampler("chase_percent", 60, 80),
+        bare_percent=sampler("bare_percent", 100, 100, 100, 100, 70),
+        chase_percent=sampler("chase_percent", 60, 100, 100),
         peek_percent=100,
-        tight_percent=sampler("tight_percent", 60, 100),
+        peek_bypass_percent=sampler("peek_bypass_percent", 0, 0, 0, 0, 30),
+        tight_percent=sampler("tight_percent", 60, 100, 100),
     )
 
 

@@ -14,6 +14,7 @@ can be removed from it; shrunk again it stays as it is.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
-from msgspec import structs
+from msgspec import msgpack, structs
 
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
@@ -33,7 +34,7 @@ from tester.diagnosis.failure_report import refine
 from tester.execution.events import Finding
 from tester.limits import CANDIDATES
 from tester.program.program import Program
-from tester.program.replay_file import Leg
+from tester.program.replay_file import Leg, with_derived
 from tester.shrink.measure import Size
 from tester.shrink.scripts import is_drawn, script_of, with_policy, with_script, written_down
 from tester.shrink.simpler_programs import Step, program_steps
@@ -57,6 +58,10 @@ class DoesNotFail(ValueError):
 
 class _Cut(Exception):
     """There are no candidates left."""
+
+
+_encoded: Final = msgpack.Encoder(enc_hook=lambda origin: None, order="deterministic").encode
+"""Descriptions, but for where they were written."""
 
 
 class _Candidate(NamedTuple):
@@ -121,8 +126,8 @@ class Shrinker:
         self._on_progress = on_progress
         self._best = leg
         self._kind = ""
-        self._tried: set[tuple[str, str]] = set()
-        self._systems: list[tuple[SystemDescription, str]] = []
+        self._tried: set[tuple[str, bytes]] = set()
+        self._systems: list[tuple[SystemDescription, bytes]] = []
         self._others: dict[str, Leg] = {}
         self._candidates = 0
         self._steps = (*program_steps(), *system_steps(protocol))
@@ -135,7 +140,6 @@ class Shrinker:
         [self._kind] = self._trials.endings([leg])
         if not self._kind:
             raise DoesNotFail("it does not fail here")
-        self._best = derived(leg)
         before = Size.of(leg.program)
         started = time.monotonic()
         cut = ""
@@ -147,17 +151,18 @@ class Shrinker:
             cut = f"cut after {limit}" if str(limit) else "cut, there was no more time"
         except KeyboardInterrupt:
             cut = _INTERRUPTED
+        best = derived(self._best)
         return Shrunk(
-            self._best,
+            best,
             self._kind,
             before,
-            Size.of(self._best.program),
+            Size.of(best.program),
             self._candidates,
             time.monotonic() - started,
             cut,
-            self._others,
+            {ending: derived(other) for ending, other in self._others.items()},
             self._trials.last_transition(leg),
-            self._trials.last_transition(self._best),
+            self._trials.last_transition(best),
         )
 
     # ------------------------------------------------------------------ order
@@ -194,7 +199,7 @@ class Shrinker:
             middle = (least + length) // 2
             program = self._best.program
             part = program.keep_episodes(np.arange(program.episodes) < middle)
-            if self._accepts(replace(self._best, program=part), True):
+            if self._accepts(replace(self._best, program=part)):
                 length = middle
             else:
                 least = middle + 1
@@ -208,7 +213,7 @@ class Shrinker:
             first = 0
             while first < count:
                 candidates = self._without(step, first, chunk, count)
-                place = self._first(candidates, step.deletes)
+                place = self._first(candidates, step.sound)
                 if place is None:
                     break
                 removed = True
@@ -242,7 +247,7 @@ class Shrinker:
     def _write_down(self) -> None:
         """Drawn delays as a script, with which everything else can move."""
         if is_drawn(self._best.description):
-            written = written_down(self._best, self._protocol)
+            written = written_down(with_derived(self._best), self._protocol)
             if written is not None:
                 self._accepts(written)
 
@@ -270,33 +275,33 @@ class Shrinker:
 
     # ------------------------------------------------------------------ candidates
 
-    def _accepts(self, leg: Leg, checked: bool = False) -> bool:
-        return self._first(iter([_Candidate(leg, 0)]), checked) is not None
+    def _accepts(self, leg: Leg) -> bool:
+        return self._first(iter([_Candidate(leg, 0)])) is not None
 
-    def _first(self, candidates: Iterator[_Candidate], checked: bool = False) -> int | None:
+    def _first(self, candidates: Iterator[_Candidate], sound: bool = True) -> int | None:
         """The place of the first that fails in the same way, which becomes the best; or None.
 
-        ``checked``: see `Trials.endings`.
+        ``sound``: see `Trials.endings`.
         """
         batch = 1
         while group := self._fresh(candidates, batch):
             if self._on_progress is not None:
                 self._on_progress(self._candidates, self._best.program)
-            endings = self._trials.endings([candidate.leg for candidate, _ in group], checked)
+            endings = self._trials.endings([candidate.leg for candidate, _ in group], sound)
             for (candidate, name), ending in zip(group, endings, strict=True):
                 self._candidates += 1
                 self._tried.add(name)
                 if self._is_same(candidate.leg, ending):
-                    self._best = derived(candidate.leg)
+                    self._best = candidate.leg
                     return candidate.place
             batch = min(batch * _BATCH, self._trials.most)
         return None
 
     def _fresh(
         self, candidates: Iterator[_Candidate], most: int
-    ) -> list[tuple[_Candidate, tuple[str, str]]]:
+    ) -> list[tuple[_Candidate, tuple[str, bytes]]]:
         """The next ones that were not tried before. Raises _Cut where they are too many."""
-        found: dict[tuple[str, str], _Candidate] = {}
+        found: dict[tuple[str, bytes], _Candidate] = {}
         for candidate in candidates:
             name = (candidate.leg.program.digest(), self._system(candidate.leg))
             if name in self._tried or name in found:
@@ -310,12 +315,12 @@ class Shrinker:
                 break
         return [(candidate, name) for name, candidate in found.items()]
 
-    def _system(self, leg: Leg) -> str:
+    def _system(self, leg: Leg) -> bytes:
         """Equal for equal systems; nearly all candidates have one of the last few."""
         for description, name in islice(reversed(self._systems), 4):
             if description is leg.description:
                 return name
-        name = leg.digest()
+        name = hashlib.sha256(_encoded(leg.description)).digest()
         self._systems.append((leg.description, name))
         return name
 
@@ -324,5 +329,5 @@ class Shrinker:
         if alike(ending, self._kind):
             return True
         if ending and ending not in self._others and len(self._others) < OTHERS:
-            self._others[ending] = derived(leg)
+            self._others[ending] = leg
         return False

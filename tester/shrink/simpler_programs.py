@@ -36,15 +36,15 @@ from tester.shrink.scripts import with_lines_moved
 @dataclass(frozen=True)
 class Step:
     """``what``: the pieces, in words. ``without``: the leg without the marked pieces [N]; None:
-    there is no such leg. ``retimed``: whether to try it with other delays as well. ``deletes``:
-    the leg has fewer accesses or marks than before and nothing else, so it is a program if that was
+    there is no such leg. ``retimed``: whether to try it with other delays as well. ``sound``: the
+    leg has accesses where it had some before and nowhere else, so its program is one if that was
     one."""
 
     what: str
     count: Callable[[Leg], int]
     without: Callable[[Leg, BoolArray], Leg | None]
     retimed: bool = True
-    deletes: bool = False
+    sound: bool = True
 
 
 def program_steps() -> tuple[Step, ...]:
@@ -56,13 +56,12 @@ def _of_program(
     what: str,
     count: Callable[[Program], int],
     without: Callable[[Program, BoolArray], Program],
-    deletes: bool = False,
 ) -> Step:
     def less(leg: Leg, away: BoolArray) -> Leg | None:
         program = without(leg.program, away)
         return replace(leg, program=program) if program.episodes else None
 
-    return Step(what, lambda leg: count(leg.program), less, deletes=deletes)
+    return Step(what, lambda leg: count(leg.program), less)
 
 
 # ------------------------------------------------------------------ pieces
@@ -110,12 +109,12 @@ def _without_accesses(program: Program, away: BoolArray) -> Program:
 
 
 _PIECES: Final = (
-    _of_program("agents", lambda p: len(_agents(p)), _without_agents, True),
-    _of_program("episodes", lambda p: p.episodes, lambda p, away: p.keep_episodes(~away), True),
-    _of_program("lanes", lambda p: int(_columns(p).sum()), _without_columns, True),
-    _of_program("actions", lambda p: p.actions, _without_actions, True),
-    _of_program("lanes of episodes", lambda p: int(_lanes(p).sum()), _without_lanes, True),
-    _of_program("accesses", lambda p: int(p.active().sum()), _without_accesses, True),
+    _of_program("agents", lambda p: len(_agents(p)), _without_agents),
+    _of_program("episodes", lambda p: p.episodes, lambda p, away: p.keep_episodes(~away)),
+    _of_program("lanes", lambda p: int(_columns(p).sum()), _without_columns),
+    _of_program("actions", lambda p: p.actions, _without_actions),
+    _of_program("lanes of episodes", lambda p: int(_lanes(p).sum()), _without_lanes),
+    _of_program("accesses", lambda p: int(p.active().sum()), _without_accesses),
 )
 
 # ------------------------------------------------------------------ what accesses need not be
@@ -135,7 +134,7 @@ def _without_adds(leg: Leg, away: BoolArray) -> Leg:
     return replace(leg, program=replace(program, derived=False, episode_scope=scope))
 
 
-_FETCH_ADDS: Final = Step("fetch-adds", _fetch_adds, _without_adds, deletes=True)
+_FETCH_ADDS: Final = Step("fetch-adds", _fetch_adds, _without_adds)
 
 
 def _flag(what: str, array: str, bits: int) -> Step:
@@ -149,7 +148,7 @@ def _flag(what: str, array: str, bits: int) -> Step:
         scope[np.flatnonzero(marked(program))[away]] &= ~np.uint8(bits)
         return replace(program, derived=False, **{array: scope})
 
-    return _of_program(what, lambda program: int(marked(program).sum()), without, True)
+    return _of_program(what, lambda program: int(marked(program).sum()), without)
 
 
 _FLAGS: Final = (
@@ -259,4 +258,6 @@ def _without_lines(leg: Leg, away: BoolArray) -> Leg:
     )
 
 
-_LINES: Final = Step("lines", lambda leg: max(0, len(lines_of(leg.program)) - 1), _without_lines)
+_LINES: Final = Step(
+    "lines", lambda leg: max(0, len(lines_of(leg.program)) - 1), _without_lines, sound=False
+)

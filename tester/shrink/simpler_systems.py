@@ -1,8 +1,8 @@
 """Ways to make the system of a leg simpler: fewer machines, waves, lanes, frames, limits, delays.
 
-A leg holds the completed description, in which sizes that follow from counts are filled in. The
-protocol's own description is therefore completed twice, with the counts of before and of after:
-what the leg has as the first one says becomes what the second one says, and everything else stays.
+To change counts, the protocol's own description is completed with those of before and with those
+of after: what the leg has as the first one says becomes what the second one says, and everything
+else stays (`tester.shrink.usual_systems`).
 Agents keep their place on their ports, ports in use move together, and so do lanes in use.
 
 Invariant: what a known defect of the protocol is avoided with stays as it is.
@@ -10,24 +10,22 @@ Invariant: what a known defect of the protocol is avoided with stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from msgspec import structs
 
 from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
 from runtime.system.system import agent_places
 from tester.arrays import BoolArray
-from tester.campaign.campaign import agents_of, avoided, outline
+from tester.campaign.campaign import agents_of
 from tester.errors import ConfigError
 from tester.program.program import INACTIVE, Program
 from tester.program.replay_file import Leg
-from tester.scenario.machine_roles import find_roles
 from tester.shrink.scripts import (
     NOMINAL,
     script_of,
@@ -36,6 +34,7 @@ from tester.shrink.scripts import (
     with_script,
 )
 from tester.shrink.simpler_programs import Step
+from tester.shrink.usual_systems import UsualSystems
 
 _ROLES: Final = ("second", "private", "directories", "processors", "dmas", "fetchers", "scalars")
 _IDLE: Final = ("processors", "dmas", "fetchers", "scalars")
@@ -46,17 +45,18 @@ _Wanted = Callable[[Leg], dict[str, object]]
 
 def system_steps(protocol: LoadedProtocol) -> tuple[Step, ...]:
     """All of systems, what saves most first."""
+    usual = UsualSystems(protocol)
     counts: list[_Wanted] = [_used_only]
-    counts += [partial(_one_each, protocol, role) for role in _ROLES]
-    counts += [partial(_without_idle, protocol, role) for role in _IDLE]
+    counts += [partial(_one_each, usual, role) for role in _ROLES]
+    counts += [partial(_without_idle, usual, role) for role in _IDLE]
     return (
         _DELAYS,
         _SCRIPT,
-        *(_single("machines, waves, lanes", partial(_resized, protocol, each)) for each in counts),
+        *(_single("machines, waves, lanes", partial(_resized, usual, each)) for each in counts),
         Step(
             "settings",
-            lambda leg: len(_settings(protocol, leg)),
-            partial(_without_settings, protocol),
+            lambda leg: len(usual.settings(leg.description)),
+            partial(_without_settings, usual),
         ),
         *_FRAMES,
     )
@@ -92,49 +92,9 @@ _SCRIPT: Final = Step(
 # ------------------------------------------------------------------ settings
 
 
-def _settings(protocol: LoadedProtocol, leg: Leg) -> list[tuple[tuple[str, ...], object]]:
-    """Fields that the protocol's own description, with these counts, has otherwise; and how."""
-    usual = _completed(protocol, leg.description, _counts(protocol, leg.description))
-    if usual is None:
-        return []
-    defects = [
-        structs.replace(defect, avoid=way)
-        for defect in protocol.written.defects
-        for way in (defect.avoid, *defect.instead)
-    ]
-    kept = {
-        tuple(path.split(".")) for path in avoided(defects, protocol.written, protocol.description)
-    }
-    mine, theirs = leg.description.to_dict(), usual.to_dict()
-    for data in (mine, theirs):
-        for name in ("agents", "requester", "handover", "gpu"):
-            data.pop(name, None)  # a program was made for them
-        data["network"].pop("delays", None)
-        data["network"].pop("script", None)
-    return [
-        (path, value)
-        for path, value in _differences(mine, theirs)
-        if path not in kept and path[-1] not in _OWN_STEPS
-    ]
-
-
-_OWN_STEPS: Final = frozenset({"count", "sets", "ways"})
-
-
-def _differences(mine: Any, theirs: Any) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Paths of the values in which two descriptions differ, and what the second one has."""
-    for name in sorted({*mine, *theirs}):
-        one, other = mine.get(name), theirs.get(name)
-        if isinstance(one, dict) and isinstance(other, dict):
-            for path, value in _differences(one, other):
-                yield (name, *path), value
-        elif one != other:
-            yield (name,), other
-
-
-def _without_settings(protocol: LoadedProtocol, leg: Leg, away: BoolArray) -> Leg | None:
+def _without_settings(usual: UsualSystems, leg: Leg, away: BoolArray) -> Leg | None:
     data = leg.description.to_dict()
-    for (path, value), gone in zip(_settings(protocol, leg), away.tolist()):
+    for (path, value), gone in zip(usual.settings(leg.description), away.tolist()):
         if gone:
             table = data
             for part in path[:-1]:
@@ -143,7 +103,7 @@ def _without_settings(protocol: LoadedProtocol, leg: Leg, away: BoolArray) -> Le
                 table.pop(path[-1], None)
             else:
                 table[path[-1]] = value
-    return _described(protocol, leg, data)
+    return _described(usual.protocol, leg, data)
 
 
 def _described(protocol: LoadedProtocol, leg: Leg, data: Mapping[str, Any]) -> Leg | None:
@@ -254,25 +214,25 @@ def _used_only(leg: Leg) -> dict[str, object]:
     return changes
 
 
-def _one_each(protocol: LoadedProtocol, role: str, leg: Leg) -> dict[str, object]:
+def _one_each(usual: UsualSystems, role: str, leg: Leg) -> dict[str, object]:
     """One machine of each kind with this role, unless agents are on more."""
-    roles = find_roles(protocol.info, leg.description)
+    roles = usual.roles(leg.description)
     moved, _ = _moved(leg)
     busy = {at.machine for at in moved.values()}
     return {f"machine.{name}.count": 1 for name in getattr(roles, role) if name not in busy}
 
 
-def _without_idle(protocol: LoadedProtocol, role: str, leg: Leg) -> dict[str, object]:
+def _without_idle(usual: UsualSystems, role: str, leg: Leg) -> dict[str, object]:
     """No machines with this role whose agents have nothing to do."""
-    roles = find_roles(protocol.info, leg.description)
+    roles = usual.roles(leg.description)
     moved, _ = _moved(leg)
     busy = {at.machine for at in moved.values()}
     return {f"machine.{name}.count": 0 for name in getattr(roles, role) if name not in busy}
 
 
-def _resized(protocol: LoadedProtocol, wanted: _Wanted, leg: Leg) -> Leg | None:
+def _resized(usual: UsualSystems, wanted: _Wanted, leg: Leg) -> Leg | None:
     description = leg.description
-    before = _counts(protocol, description)
+    before = usual.counts(description)
     changes = wanted(leg)
     gone = {
         name
@@ -286,49 +246,16 @@ def _resized(protocol: LoadedProtocol, wanted: _Wanted, leg: Leg) -> Leg | None:
     }
     if after == before:
         return None
-    then = _completed(protocol, description, before)
-    now = _completed(protocol, description, after, gone)
+    then = usual.completed(description.agents, before)
+    now = usual.completed(set(description.agents) - gone, after)
     if then is None or now is None:
         return None
     merged = _merged(leg.description.to_dict(), then.to_dict(), now.to_dict())
     try:
-        description = complete(SystemDescription.from_dict(merged), protocol.info)
+        description = complete(SystemDescription.from_dict(merged), usual.protocol.info)
         return _in_system(leg, description)
     except (DescriptionError, ConfigError, LookupError):  # counts that do not go together
         return None
-
-
-def _completed(
-    protocol: LoadedProtocol,
-    description: SystemDescription,
-    counts: Mapping[str, object],
-    gone: Collection[str] = (),
-) -> SystemDescription | None:
-    """The protocol's own description with these counts, and the same agents but for some.
-
-    None: they do not go together.
-    """
-    base = outline(protocol.written, protocol.description, {*description.agents} - {*gone})
-    try:
-        return complete(base.override(counts), protocol.info)
-    except (DescriptionError, ConfigError, LookupError):
-        return None
-
-
-def _counts(protocol: LoadedProtocol, description: SystemDescription) -> dict[str, object]:
-    """What a shape decides of a system's size, as assignments."""
-    roles = find_roles(protocol.info, description)
-    machines = (
-        *(*roles.first, *roles.second, *roles.directories, *roles.processors),
-        *(*roles.dmas, *roles.fetchers, *roles.scalars),
-    )
-    counts: dict[str, object] = {
-        f"machine.{name}.count": description.machines[name].count for name in machines
-    }
-    for name, group in description.agents.items():
-        counts[f"agents.{name}.wavefronts"] = group.wavefronts
-        counts[f"agents.{name}.lanes"] = group.lanes
-    return counts
 
 
 def _merged(mine: Any, before: Any, after: Any) -> Any:

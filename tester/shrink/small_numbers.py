@@ -72,7 +72,7 @@ def _in_a_row(leg: Leg, away: BoolArray) -> Leg:
     return with_lines_moved(leg, _moves(leg))
 
 
-_PLACES: Final = Step("lines far away", lambda leg: int(bool(_moves(leg))), _in_a_row)
+_PLACES: Final = Step("lines far away", lambda leg: int(bool(_moves(leg))), _in_a_row, sound=False)
 
 
 def _with_key(leg: Leg, away: BoolArray) -> Leg:

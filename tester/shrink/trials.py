@@ -25,7 +25,8 @@ from tester.campaign.workers import WorkerDied
 from tester.engines.selection import CANNOT
 from tester.errors import ConfigError
 from tester.execution.events import Finding, Verdict
-from tester.program.expectations import derive
+from tester.program.access_rules import access_errors
+from tester.program.array_validation import shape_errors
 from tester.program.replay_file import Leg, with_expectations
 
 _IN_A_BATCH: Final = 32
@@ -46,18 +47,13 @@ def ending_of(run: AnyRun) -> str:
     return f"{kind} {finding.stuck}".rstrip() if finding.verdict is Verdict.HANG else kind
 
 
-def derived(leg: Leg, checked: bool = False) -> Leg:
-    """The leg with what its program must observe. Raises ValueError if it is no program, unless
-    that is known (``checked``)."""
-    program = derive(leg.program) if checked else with_expectations(leg.program)
-    return replace(leg, program=program)
+def derived(leg: Leg) -> Leg:
+    """The leg with what its program must observe. Raises ValueError if it is no program."""
+    return replace(leg, program=with_expectations(leg.program))
 
 
-def _derived(leg: Leg, checked: bool) -> Leg | None:
-    try:
-        return derived(leg, checked)
-    except ValueError:
-        return None
+def _is_program(leg: Leg) -> bool:
+    return not (shape_errors(leg.program) or access_errors(leg.program))
 
 
 class Trials:
@@ -67,11 +63,10 @@ class Trials:
         self._campaign = campaign
         self.most = _IN_A_BATCH
 
-    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
-        """How each of the candidates ends; what is not a leg passes. ``checked``: their programs
+    def endings(self, legs: Sequence[Leg], sound: bool = False) -> list[str]:
+        """How each of the candidates ends; what is not a leg passes. ``sound``: their programs
         are known to be ones."""
-        made = (_derived(leg, checked) for leg in legs)
-        ready = [(place, leg) for place, leg in enumerate(made) if leg is not None]
+        ready = [(place, leg) for place, leg in enumerate(legs) if sound or _is_program(leg)]
         try:
             failures = self._campaign.failures_of([leg for _, leg in ready])
         except ConfigError:  # one of them has agents that its system has not
@@ -168,10 +163,10 @@ class ParallelTrials(Trials):
         forks.end(self._helpers)
         self._helpers.clear()
 
-    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
+    def endings(self, legs: Sequence[Leg], sound: bool = False) -> list[str]:
         """The same; raises WorkerDied."""
         if len(legs) == 1:
-            return super().endings(legs, checked)
+            return super().endings(legs, sound)
         asked = [
             (connection, range(first, len(legs), self._jobs))
             for first, connection in enumerate(self._helpers)
@@ -179,7 +174,7 @@ class ParallelTrials(Trials):
         found = [""] * len(legs)
         try:
             for connection, places in asked:
-                connection.send(([legs[place] for place in places], checked))
+                connection.send(([legs[place] for place in places], sound))
             for connection, places in asked:
                 answer = connection.recv()
                 if isinstance(answer, Exception):
@@ -195,11 +190,11 @@ def _serve(trials: Trials, connection: Connection) -> None:
     """The main loop of a helper."""
     while True:
         try:
-            legs, checked = connection.recv()
+            legs, sound = connection.recv()
         except (EOFError, ConnectionError):
             return  # the parent has ended
         try:
-            answer: object = Trials.endings(trials, legs, checked)
+            answer: object = Trials.endings(trials, legs, sound)
         except Exception as error:
             answer = error
         try:

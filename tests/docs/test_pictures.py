@@ -10,9 +10,9 @@ from protocols.loader import load_protocol
 from tester.litmus.binding import bind
 from tester.scenario_text.parser import read_scenario
 from tester.shrink.leg_page import write_leg_page
+from tests.browser import Opened, chromium
 from tests.docs.test_first_protocol import BLOCK, PAGE, edited, options_of
 from tests.planted.bugs import BY_NAME
-from tests.tester.diagnosis.html.browser import Opened, chromium
 
 DOCS = Path(__file__).parents[2] / "docs"
 LEGS = Path(__file__).parent / "pictures"

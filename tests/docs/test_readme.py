@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
 
 def test_the_commands_are_all_there() -> None:
     assert {line.split()[0] for line in LINES} == set(PROGRAMS)
-    assert len(LINES) == 11
+    assert len(LINES) == 12
 
 
 @pytest.mark.slow

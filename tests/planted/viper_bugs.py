@@ -59,7 +59,7 @@ TCP_BUGS: Final = (
             Edit("v_allocateTBE;", "", "transition(IV, Evict)"),
         ),
         VALUE,
-        episodes=8000,
+        episodes=5000,
     ),
     Bug(
         "sqc-fill-survives-acquire",

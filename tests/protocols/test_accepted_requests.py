@@ -14,8 +14,8 @@ from protocols.accepted_requests import Accepted, accepted_requests, fitted
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description
 from runtime.description.inference import complete
-from slicc.cli.new import new
 from slicc.cli.options import NewOptions
+from slicc.cli.verbs.new import new
 from tester.campaign.campaign import Campaign, Options
 from tests.planted.run import fast_engine
 

@@ -10,8 +10,8 @@ import pytest
 
 from protocols.checkout_order import orders_of, script_of
 from protocols.loader import LoadedProtocol, load_protocol
-from slicc.cli.new import new
 from slicc.cli.options import NewOptions
+from slicc.cli.verbs.new import new
 
 SCRIPT = """
 import os, m5

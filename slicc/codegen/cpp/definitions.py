@@ -32,6 +32,22 @@ def line_field(struct: ir.Struct) -> str | None:
     return next((name for name in LINE_FIELDS if name in names), None)
 
 
+NOT_A_KIND = ("MessageSize", "AccessMode", "Prefetch")
+"""Enumerations that say how a message travels, not what it asks."""
+
+
+def kind_field(struct: ir.Struct) -> ir.Field | None:
+    """The field that says what a message asks; None: its class says it."""
+    fields = (each for each in struct.fields if isinstance(each.type, ir.EnumType))
+    return next((each for each in fields if each.name not in NOT_A_KIND), None)
+
+
+def size_field(struct: ir.Struct) -> ir.Field | None:
+    """The field with the size of a message in classes, for statistics."""
+    fields = (each for each in struct.fields if isinstance(each.type, ir.EnumType))
+    return next((each for each in fields if each.name == "MessageSize"), None)
+
+
 def has_destination(struct: ir.Struct) -> bool:
     return any(
         field.name == "Destination"

@@ -6,13 +6,19 @@ everything is in memory: nothing is written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp import reachable_functions
-from slicc.codegen.cpp.definitions import Definitions, has_destination, line_field
+from slicc.codegen.cpp.definitions import (
+    Definitions,
+    has_destination,
+    kind_field,
+    line_field,
+    size_field,
+)
 from slicc.codegen.cpp.emit.emitter import placed
 from slicc.codegen.cpp.exploration.encoding import EncodingView, encoding
 from slicc.codegen.cpp.machine import MachineView, MachineWriter
@@ -49,6 +55,16 @@ class MachineTypes:
 
 
 @dataclass(frozen=True, slots=True)
+class _Kind:
+    """Expressions for what a message asks and for its size (empty: none). ``members``: what it may
+    ask, else its class."""
+
+    field: str
+    size: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MessageType:
     """A class of messages: name, and expressions for its line and destination (empty: none)."""
 
@@ -56,6 +72,7 @@ class MessageType:
     full: str
     line: str
     destination: str
+    kind: _Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +157,11 @@ def package(protocol: ir.Protocol, mutants: Sequence[ir.Protocol] = ()) -> Packa
     for machine in views:
         files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
     files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
-    coded = encoding(protocol, names, [writer.own for writer in writers])
+    coded = encoding(protocol, names, [writer.scope for writer in writers])
     files["encoding.hpp"] = _render("encoding.hpp.jinja", view, coded=coded)
     files = {name: placed(text, name) for name, text in files.items()}
     files[SITES] = _rows([("", 0, None), *sites.places])
-    messages = [each.name for each in view.messages]
-    files[METADATA] = _metadata(protocol, sites, writers, messages, coded)
+    files[METADATA] = _metadata(protocol, sites, writers, view.messages, coded)
     return Package(reported.package, files)
 
 
@@ -269,7 +285,28 @@ def _messages(names: ProtocolNames, protocol: ir.Protocol) -> Iterable[MessageTy
             full=_full(names, struct.ref),
             line="" if line is None else names.field(struct.ref, line),
             destination=names.field(struct.ref, "Destination") if has_destination(struct) else "",
+            kind=_kind(names, protocol, struct),
         )
+
+
+def _kind(names: ProtocolNames, protocol: ir.Protocol, struct: ir.Struct) -> _Kind:
+    """What statistics tell the messages of a class apart by."""
+    kind, size = kind_field(struct), size_field(struct)
+    members: tuple[str, ...] = ()
+    if kind is not None and isinstance(kind.type, ir.EnumType):
+        enums = (each for each in _enums(protocol) if each.ref == kind.type.ref)
+        members = tuple(member.name for each in enums for member in each.members)
+    return _Kind(
+        names.field(struct.ref, kind.name) if kind is not None and members else "",
+        names.field(struct.ref, size.name) if size is not None else "",
+        members or (struct.ref.name,),
+    )
+
+
+def _enums(protocol: ir.Protocol) -> Iterator[ir.Enum_]:
+    yield from protocol.enums
+    for machine in protocol.machines:
+        yield from machine.enums
 
 
 def _marked(
@@ -307,11 +344,13 @@ def _metadata(
     protocol: ir.Protocol,
     sites: Sites,
     writers: list[MachineWriter],
-    messages: list[str],
+    messages: Sequence[MessageType],
     coded: EncodingView,
 ) -> str:
-    """``required``: objects that a system must give a machine to be run by this engine.
-    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry."""
+    """``kinds``: of each class of messages, what they ask, or the class.
+    ``required``: objects that a system must give a machine to be run by this engine.
+    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry. ``spent``:
+    events of messages that it need not deliver."""
     machines = [
         {
             "name": writer.machine.name,
@@ -325,9 +364,11 @@ def _metadata(
         "protocol": protocol.name,
         "actions": [None, *sites.actions],
         "machines": machines,
-        "messages": messages,
+        "messages": [each.name for each in messages],
+        "kinds": [each.kind.members for each in messages],
         "uncoded": coded.refusals.unknown,
         "numbered": coded.refusals.numbered,
+        "spent": [event for each in coded.spent for event in each.events],
     }
     return json_text(data, indent=1) + "\n"
 

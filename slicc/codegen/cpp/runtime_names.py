@@ -259,7 +259,7 @@ RUNTIME_WORDS = (
         "undefined_transition protocol std controller machine_start machine_wakeup machine_mark "
         "default_of troubled Transaction Machine State Event trigger wakeup start mark cell "
         "prototypes STRIDE PERMISSIONS Port x c t self AnyEntry AnyRecord Mutants Variant row_of "
-        "resource_stall protocol_stall take_arrays Requests Requested COLD"
+        "resource_stall protocol_stall take_arrays Requests Requested COLD count_stall"
     )
     | frozenset(ENUMERATIONS)
     | frozenset(VALUE_CLASSES)

@@ -90,6 +90,7 @@ class Transitions:
         out = Emitter()
         assert callable(handler_of)
         with out.block(f"inline COLD bool {name}(Context& x, Machine& c, u32 polling)"):
+            out.line("count_stall(c.machine);")
             for port in self.machine.in_ports:
                 handler: ir.FunctionRef | None = handler_of(port)
                 if handler is not None:

@@ -103,6 +103,33 @@ CODES: tuple[Code, ...] = (
         instead="transition(I, Load, W) { a_allocate; q_ask; p_popRequest; }",
     ),
     Code(
+        "unused-type",
+        "a type that nothing uses",
+        what="No declaration and no body of the protocol names the structure or enumeration.",
+        why="It is left over, or what should use it is missing or uses another type.",
+        example="enumeration(Urgency) { Low; }\nenumeration(Speed) { Slow; Fast; }",
+        instead="enumeration(Urgency) { Low; }",
+    ),
+    Code(
+        "unused-field",
+        "a field that nothing reads or sets",
+        what="No body of the protocol names the field. What the runtime itself reads of messages "
+        "(`Destination`,\n`MessageSize`) counts as used.",
+        why="It is left over, or a message carries less than its receiver needs.",
+        example="bool last; int hops;",
+        instead="bool last;",
+    ),
+    Code(
+        "unused-message-type",
+        "a kind of message that nothing sends or expects",
+        what="No body of the protocol names this value of an enumeration that is a field of a "
+        "message.",
+        why="The table of messages says more than the protocol does: a reader looks for its "
+        "sender in vain.",
+        example="enumeration(Urgency) { Low; High; }",
+        instead="enumeration(Urgency) { Low; }",
+    ),
+    Code(
         "one-way-count",
         "a count that moves only one way",
         what="A number of a TBE or entry is compared for equality and only ever grows, or only "

@@ -33,6 +33,7 @@ from slicc.resolve.scope.symbols import (
     VariableSymbol,
     did_you_mean,
 )
+from slicc.resolve.scope.uses import NameKind
 from slicc.source import Span
 from slicc.syntax import nodes as syntax
 
@@ -83,6 +84,7 @@ def call(body: Body, node: syntax.Call) -> ir.Expr:
         report_no_match(body.sink, f"`{name}`", node.span, overloads, arguments)
         result = overloads[0].result
         return ir.Local("?", result if len(overloads) == 1 else ir.UNKNOWN, span=node.span)
+    body.scope.note(node.function.span, chosen.span, NameKind.FUNCTION, chosen.result)
     kept = _pass_arguments(body, chosen, arguments)
     match chosen.target:
         case CallTarget.FUNCTION:
@@ -201,6 +203,7 @@ def method_call(body: Body, node: syntax.MethodCall) -> ir.Expr:
     if isinstance(receiver, syntax.Variable):
         holder = variable = body.locals.find(receiver.name.text)
         if variable is not None and variable.port is not None:
+            body.scope.note_variable(receiver.name.span, variable)
             if variable.kind is VariableKind.IN_PORT:
                 return _port_call(body, node, variable.port)
             return _no_method(body, node, "an out-port", ())
@@ -282,6 +285,9 @@ def call_method(
         shown = [_with_element(overload, receiver.type) for overload in overloads]
         report_no_match(body.sink, what, span, shown, arguments)
         return ir.Local("?", shown[0].result, span=span)
+    if body.scope.uses is not None and name_span.text == name:  # not the brackets of an index
+        result = _with_element(chosen, receiver.type).result
+        body.scope.note(name_span, chosen.span, NameKind.METHOD, result)
     kept = _pass_arguments(body, chosen, arguments)
     if chosen.target is CallTarget.FUNCTION:
         assert chosen.function is not None

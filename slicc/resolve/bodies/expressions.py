@@ -16,7 +16,7 @@ from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.bodies import calls, operators
 from slicc.resolve.bodies.context import Body, BodyKind, unknown
-from slicc.resolve.bodies.suggestions import suggest_variable
+from slicc.resolve.bodies.suggestions import offer_members, offer_values, suggest_variable
 from slicc.resolve.library.object_state import state_of
 from slicc.resolve.scope.symbols import (
     TypeKind,
@@ -25,6 +25,7 @@ from slicc.resolve.scope.symbols import (
     did_you_mean,
     enumeration_constant,
 )
+from slicc.resolve.scope.uses import NameKind
 from slicc.source import Span
 from slicc.syntax import nodes as syntax
 
@@ -95,6 +96,7 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
     name = node.name.text
     variable = body.locals.find(name)
     if variable is None:
+        offer_values(body, name)
         what = _other_kind(body, name)
         if what is not None:
             body.sink.error(
@@ -104,6 +106,7 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
         if body.misses.first("variable", name, node.name.span):
             _unknown_variable(body, node.name)
         return unknown(node.span)
+    body.scope.note_variable(node.name.span, variable)
     if variable.port is not None:
         return misplaced(body, node.span, f"the port `{name}` is no value")
     of_controller = variable.kind in (VariableKind.OBJECT, VariableKind.CONTROLLER)
@@ -178,9 +181,13 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
     assert isinstance(symbol.type, ir.EnumType)
     if name != symbol.name and name in older.TYPES:
         note_dialect(body.sink, f"the type `{name}`", node.type.span, f"`{symbol.name}`")
+    body.scope.note(node.type.span, symbol.span, NameKind.TYPE, symbol.type)
     member = node.member.text
     if member in symbol.members:
+        body.scope.note(node.member.span, symbol.members[member], NameKind.MEMBER, symbol.type)
         return enumeration_constant(symbol, member, node.span)
+    if (uses := body.scope.completes(member)) is not None:
+        uses.offer(symbol.members, NameKind.MEMBER)
     if not body.scope.misses.first(name, member, node.member.span):
         return ir.Local("?", symbol.type, span=node.span)
     slug = {"State": "unknown-state", "Event": "unknown-event"}.get(name, "unknown-enum-member")
@@ -202,7 +209,9 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
     if body.machine is not None and isinstance(node.receiver, syntax.Variable):
         holder = body.locals.find(node.receiver.name.text)
         state = {} if holder is None else state_of(body.machine, holder)
+        offer_members(body, node.field.text, holder)
         if node.field.text in state:
+            body.scope.note_variable(node.field.span, state[node.field.text])
             return variable_value(state[node.field.text], node.span)
     receiver = expression(body, node.receiver)
     type_ = receiver.type
@@ -211,6 +220,7 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
     name = node.field.text
     symbol = body.scope.symbol_of(type_)
     found = None if symbol is None else symbol.find_field(name)
+    offer_members(body, name, symbol)
     if found is None and symbol is not None:
         today = older.FIELDS.get(symbol.name, {}).get(name)
         found = None if today is None else symbol.find_field(today)
@@ -219,6 +229,7 @@ def _field(body: Body, node: syntax.FieldAccess) -> ir.Expr:
             note_dialect(body.sink, what, node.field.span, f"`{found.name}`")
             name = found.name
     if found is not None:
+        body.scope.note(node.field.span, found.span, NameKind.FIELD, found.type)
         return ir.FieldAccess(receiver, name, found.type, span=node.span)
     if symbol is not None and name in symbol.constant_fields:
         return replace(symbol.constant_fields[name], span=node.span)

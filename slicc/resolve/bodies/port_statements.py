@@ -49,6 +49,7 @@ def _port(body: Body, name: syntax.Name, kind: VariableKind) -> PortSymbol | Non
         )
         return None
     variable.port.used = True
+    body.scope.note_variable(name.span, variable)
     return variable.port
 
 
@@ -101,6 +102,7 @@ def _address(body: Body, name: syntax.Name) -> ir.Expr:
             help=lambda: suggest_variable(body, name.text),
         )
         return unknown(name.span)
+    body.scope.note_variable(name.span, variable)
     if not type_rules.same(variable.type, ir.ADDR):
         body.sink.error(
             "type-mismatch-argument",
@@ -321,6 +323,7 @@ def check_allocate(body: Body, node: syntax.CheckAllocate, into: Statements) -> 
             help=lambda: did_you_mean(name, body.locals.names()),
         )
         return
+    body.scope.note_variable(node.target.span, variable)
     symbol = body.scope.symbol_of(variable.type)
     if isinstance(variable.type, ir.UnknownType) and variable.port is None:
         return

@@ -1,13 +1,22 @@
-"""Suggestions for unknown names, beyond names with a similar spelling.
+"""Suggestions for unknown names, beyond names with a similar spelling, and names for a cursor.
 
-Invariant: a suggestion is made only when it is the only explanation.
+Invariant: a suggestion is made only when it is the only explanation; nothing is offered for a name
+that an author wrote.
 """
 
 from __future__ import annotations
 
+from slicc import ir
 from slicc.resolve.bodies.context import Body, BodyKind
 from slicc.resolve.scope.scopes import MachineScope
-from slicc.resolve.scope.symbols import TypeKind, did_you_mean
+from slicc.resolve.scope.symbols import (
+    TypeKind,
+    TypeSymbol,
+    VariableKind,
+    VariableSymbol,
+    did_you_mean,
+)
+from slicc.resolve.scope.uses import NameKind, Offer
 
 _INSIDE = {"in_msg": "`peek`", "out_msg": "`enqueue`"}
 _KINDS = {"tbe": "TBE", "cache_entry": "entry"}
@@ -40,3 +49,37 @@ def suggest_action(scope: MachineScope, name: str) -> str | None:
     if name in scope.functions:
         return f"`{name}` is a function; call it in an action"
     return did_you_mean(name, scope.actions)
+
+
+# ------------------------------------------------------------------ for the cursor of an editor
+
+PORT_OPERATIONS = tuple(operation.value for operation in ir.PortOperation)
+
+
+def offer_values(body: Body, name: str) -> None:
+    """Variables, functions, and the types with which an expression or a statement may begin."""
+    uses = body.scope.completes(name)
+    if uses is None:
+        return
+    for each in dict.fromkeys(body.locals.names()):
+        variable = body.locals.find(each)
+        if variable is not None:
+            kind = NameKind.VARIABLE if variable.port is None else NameKind.PORT
+            uses.offers.append(Offer(each, kind, variable.type))
+    uses.offer(dict.fromkeys(body.scope.function_names()), NameKind.FUNCTION)
+    uses.offer(dict.fromkeys(body.scope.type_names()), NameKind.TYPE)
+
+
+def offer_members(body: Body, name: str, owner: VariableSymbol | TypeSymbol | None) -> None:
+    """Fields and methods of a type; operations of an in-port."""
+    uses = body.scope.completes(name)
+    if uses is None:
+        return
+    if isinstance(owner, TypeSymbol):
+        for each in dict.fromkeys(owner.field_names()):
+            field = owner.find_field(each)
+            uses.offers.append(Offer(each, NameKind.FIELD, None if field is None else field.type))
+        if owner.kind is not TypeKind.ENUM:
+            uses.offer(dict.fromkeys(owner.method_names()), NameKind.METHOD)
+    elif owner is not None and owner.kind is VariableKind.IN_PORT:
+        uses.offer(PORT_OPERATIONS, NameKind.METHOD)

@@ -97,6 +97,7 @@ def _buffer(scope: MachineScope, node: syntax.InPort | syntax.OutPort) -> Variab
             help=lambda: did_you_mean(name, scope.variables),
         )
         return None
+    scope.note_variable(node.buffer.span, buffer)
     if isinstance(buffer.type, ir.UnknownType):
         return buffer
     symbol = scope.symbol_of(buffer.type)

@@ -15,6 +15,7 @@ from slicc.resolve.bodies.suggestions import suggest_action
 from slicc.resolve.declarations.actions import Needs, slot_needs
 from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import TypeSymbol, did_you_mean
+from slicc.resolve.scope.uses import NameKind
 from slicc.syntax import nodes as syntax
 
 STALL_ACTION = "z_stall"
@@ -53,6 +54,7 @@ def _transition(
                 help=partial(suggest_action, scope, name.text),
             )
             continue
+        scope.note(name.span, symbol.node.name.span, NameKind.ACTION)
         actions.append(symbol.ref)
         total.update(needs.get(name.text, Counter()))
     return ir.Transition(
@@ -78,6 +80,7 @@ def _members(
     firsts: dict[str, syntax.Name] = {}
     for name in names:
         if symbol is not None and name.text in symbol.members:
+            scope.note(name.span, symbol.members[name.text], NameKind.MEMBER, symbol.type)
             first = firsts.setdefault(name.text, name)
             if first is name or what == "request type":
                 found.append(name.text)
@@ -129,6 +132,8 @@ def _next_state(scope: MachineScope, node: syntax.Transition, context: Label) ->
             help=partial(did_you_mean, name.text, scope.states.members),
         )
         return ir.NextState(ir.NextKind.STAY)
+    if scope.states is not None:
+        scope.note(name.span, scope.states.members[name.text], NameKind.MEMBER, scope.states.type)
     return ir.NextState(ir.NextKind.STATE, name.text)
 
 

@@ -27,6 +27,7 @@ from slicc.resolve.scope.symbols import (
     did_you_mean,
 )
 from slicc.resolve.scope.unknown_names import Misses
+from slicc.resolve.scope.uses import CURSOR, NameKind, Uses
 from slicc.source import NOWHERE, Span
 from slicc.syntax import nodes as syntax
 
@@ -66,6 +67,26 @@ class GlobalScope:
         self.externals: dict[str, dict[str, Span]] = {}
         self.atomic_calls: set[str] = set()
         """See `slicc.resolve.atomic_log`."""
+        self.uses: Uses | None = None
+
+    # -- uses, for editors
+
+    def note(self, span: Span, target: Span, kind: NameKind, type_: ir.Type | None = None) -> None:
+        """A name that was looked up."""
+        if self.uses is not None:
+            self.uses.note(span, target, kind, type_)
+
+    def note_variable(self, span: Span, variable: VariableSymbol) -> None:
+        """The name of a variable or port."""
+        if self.uses is not None:
+            kind = NameKind.VARIABLE if variable.port is None else NameKind.PORT
+            if variable.kind is VariableKind.FIELD:
+                kind = NameKind.FIELD
+            self.uses.note(span, variable.span, kind, variable.type)
+
+    def completes(self, name: str) -> Uses | None:
+        """Where to offer names, if this one stands for the cursor."""
+        return self.uses if name == CURSOR else None
 
     # -- types
 
@@ -114,6 +135,7 @@ class GlobalScope:
         text = name.text
         found = self.find_type(text)
         if found is not None:
+            self.note(name.span, found.span, NameKind.TYPE, found.type)
             if text in older.TYPES and found.name == older.TYPES[text]:
                 note_dialect(self.sink, f"the type `{text}`", name.span, f"`{found.name}`")
             return found.type
@@ -194,6 +216,7 @@ class MachineScope(GlobalScope):
         self.object_state: dict[str, dict[str, VariableSymbol]] = {}
         self.state_objects: list[ir.Object] = []
         self.externals = parent.externals
+        self.uses = parent.uses
 
     def find_type(self, name: str) -> TypeSymbol | None:
         found = self.types.get(name)
@@ -272,6 +295,8 @@ class BodyScope:
         self._given[symbol.ir_name] = symbol
         self._counts.setdefault(name, 1)
         self.frames[-1][name] = symbol
+        if kind not in (VariableKind.IN_MESSAGE, VariableKind.OUT_MESSAGE):
+            self.outer.note_variable(span, symbol)
         return symbol
 
     def _is_free(self, symbol: VariableSymbol, empty: bool) -> bool:

@@ -124,6 +124,17 @@ def seconds(text: str) -> float:
     return value
 
 
+def hours(text: str) -> float:
+    """A length of time that is more than none. Raises ValueError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < math.inf:
+        raise ValueError(f"{text!r} is not a number of hours, more than 0")
+    return value
+
+
 def integer(refusal: Callable[[int], str | None]) -> Callable[[str], int]:
     """A reader of integers; ``refusal`` returns what is wrong with one, or None."""
 

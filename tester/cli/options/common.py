@@ -94,6 +94,15 @@ class ProtocolOptions:
         (), "Types and functions that the protocol uses and we lack.", metavar="FILE"
     )
 
+    def protocol_words(self) -> list[str]:
+        """The options that name the same protocol again."""
+        words = [] if self.protocol is None else ["--protocol", self.protocol]
+        for directory in self.include:
+            words += ["--include", str(directory)]
+        for prelude in self.prelude:
+            words += ["--prelude", str(prelude)]
+        return words
+
 
 @dataclass(frozen=True, kw_only=True)
 class LegOptions:

@@ -17,6 +17,7 @@ from tester.cli.options.common import (
     output_option,
     run_option,
 )
+from tester.formats.formats import ResultFormat
 from tester.limits import CANDIDATES
 
 
@@ -44,6 +45,11 @@ class RunOptions(EngineOptions, LegsOptions, SeriesOptions):
     )
     save_program: Path | None = output_option(
         None, "Write the first leg as a replay file.", metavar="FILE"
+    )
+    format: ResultFormat = output_option(
+        ResultFormat.text,
+        "What results are printed as, for programs and for continuous integration; then the text "
+        "goes to stderr.",
     )
 
 

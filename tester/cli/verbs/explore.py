@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import monotonic
 
-from protocols.loader import LoadedProtocol, load_protocol
+from protocols.loader import LoadedProtocol, load_protocol, locate
+from protocols.unsent import unsent_cells
 from runtime.description import parse_assignment
+from slicc.coverage.file import write_cells
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
-from tester.cli.checks import check_includes
+from tester.cli.checks import check_directory, check_files, check_includes
+from tester.cli.counterexamples import Written, write_counterexample
 from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
 from tester.errors import ConfigError
 from tester.exploration import operations
+from tester.exploration.coverage import cells_of, machines_of
 from tester.exploration.exploration import Exploration, Verdict
 from tester.exploration.exploration import explore as explored
+from tester.exploration.invariants import read_invariants
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import (
     Namer,
@@ -27,12 +33,14 @@ from tester.exploration.report import (
     verdict_line,
 )
 from tester.exploration.small_system import Bounds
-from tester.scenario.machine_roles import find_roles
+from tester.scenario.machine_roles import Roles, find_roles
 
 
 def explore(options: ExploreOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_includes(options)
+    check_directory("--output", options.output)
+    check_files({"--coverage": options.coverage})
     name = options.protocol or "GPU_VIPER"
     protocol = load_protocol(name, options.include, None, True, options.prelude)
     rules = Rules(
@@ -41,6 +49,8 @@ def explore(options: ExploreOptions) -> int:
         options.wide,
         options.to_rest,
         options.eager_memory,
+        options.local_steps,
+        read_invariants(protocol.info, locate(name)[0], options.invariants),
     )
     bounds = _bounds(options, protocol)
     started = monotonic()
@@ -60,27 +70,54 @@ def explore(options: ExploreOptions) -> int:
         seen = statistics
 
     with Progress(line, options.format is Format.text and not options.no_progress) as progress:
-        found = explored(protocol, bounds, rules, symmetry=options.symmetry, notify=notify)
-        _print(found, Namer(protocol, found.system), options, progress)
+        found = explored(
+            protocol,
+            bounds,
+            rules,
+            symmetry=options.symmetry,
+            jobs=options.jobs,
+            notify=notify,
+            ways=options.coverage is not None,
+        )
+        leg = write_counterexample(found, protocol, options) if found.finding else None
+        _print(found, Namer(protocol, found.system), options, progress, leg)
+    if options.coverage is not None:
+        _write_cells(found, protocol, options, options.coverage)
     if found.interruption is not None:
         raise found.interruption
     return FOUND if found.verdict is Verdict.FOUND else FINE
 
 
-def _print(found: Exploration, namer: Namer, options: ExploreOptions, progress: Progress) -> None:
+def _print(
+    found: Exploration,
+    namer: Namer,
+    options: ExploreOptions,
+    progress: Progress,
+    leg: Written | None,
+) -> None:
     if options.format is Format.json:
-        print(as_json(found, namer))
+        print(as_json(found, namer, None if leg is None else leg.as_table()))
         return
     for text in system_lines(found):
         progress.say(printable_lines(text))
     if found.finding is not None:
         for text in trace_lines(found.finding, namer):
             progress.say(printable_lines(text))
+    for text in () if leg is None else leg.lines():
+        progress.say(printable_lines(text))
     for text in cell_lines(found, namer) if options.cells else ():
         progress.say(printable_lines(text))
     progress.say(printable_lines(summary(found)))
     word, text = verdict_line(found, namer)
     progress.verdict(word, printable_lines(text), good=found.verdict is Verdict.EXHAUSTED)
+
+
+def _write_cells(
+    found: Exploration, protocol: LoadedProtocol, options: ExploreOptions, path: Path
+) -> None:
+    present = machines_of(found, protocol)
+    unsent = unsent_cells(protocol, present, options.include, options.prelude)
+    write_cells(cells_of(found, protocol, Namer(protocol, found.system), unsent), path)
 
 
 def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
@@ -89,10 +126,11 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
         if name not in operations.NAMES:
             known = ", ".join(operations.NAMES)
             raise ConfigError(f"--ops {name}: there are {known}")
+    roles = find_roles(protocol.info, protocol.description)
     return Bounds(
-        caches=options.caches or _usual_caches(protocol),
+        caches=options.caches or _usual_caches(roles),
         lines=options.lines,
-        locations=options.locations,
+        locations=options.locations or _usual_locations(roles),
         agents=options.agents,
         operations=names,
         increments=options.increments,
@@ -101,7 +139,11 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
     )
 
 
-def _usual_caches(protocol: LoadedProtocol) -> int:
+def _usual_caches(roles: Roles) -> int:
     """As many as give two agents; one where other processors stand beside them."""
-    roles = find_roles(protocol.info, protocol.description)
     return 1 if len(roles.agents) > 1 or roles.processors else 2
+
+
+def _usual_locations(roles: Roles) -> int:
+    """Two show false sharing; agents that tolerate stale lines have too many states with them."""
+    return 1 if roles.is_gpu else 2

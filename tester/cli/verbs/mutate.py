@@ -17,10 +17,11 @@ from slicc.text.command.exit_status import FINE, FOUND, INTERRUPTED, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
+from slicc.text.wording import duration
 from tester.campaign.campaign import NO_END, Campaign, Options
 from tester.cli.checks import check_includes
 from tester.cli.options.mutate import MutateOptions, ReportFormat
-from tester.cli.session import duration, tune_collector
+from tester.cli.session import tune_collector
 from tester.engines.choice import Choice
 from tester.engines.selection import CANNOT, Chosen
 from tester.errors import ConfigError

@@ -11,7 +11,6 @@ from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes, check_not_itself
 from tester.cli.leg_files import load_any
-from tester.cli.options.common import ProtocolOptions
 from tester.cli.options.report import ReportOptions
 from tester.cli.session import tune_collector
 from tester.diagnosis.failure_report import render
@@ -30,7 +29,7 @@ def report(options: ReportOptions) -> int:
     leg, protocol = load_any(options, options.file, options.engine, racy=True)
     engine = choose(options.engine, protocol, _note)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())
-    command = shlex.join(["gpu-tester", "replay", str(options.file), *protocol_words(options)])
+    command = shlex.join(["gpu-tester", "replay", str(options.file), *options.protocol_words()])
     try:
         campaign = Campaign(protocol, drawn, engine)
         run, finding = campaign.run_leg(leg)
@@ -57,16 +56,6 @@ def report(options: ReportOptions) -> int:
     print(printable_lines(f"{verdict}, {recording.history.transitions:,} transitions"))
     print(printable_lines(f"{path} ({size / 1000:,.0f} kB)"))
     return FINE
-
-
-def protocol_words(options: ProtocolOptions) -> list[str]:
-    """The options that name the same protocol again."""
-    words = [] if options.protocol is None else ["--protocol", options.protocol]
-    for directory in options.include:
-        words += ["--include", str(directory)]
-    for prelude in options.prelude:
-        words += ["--prelude", str(prelude)]
-    return words
 
 
 def _note(text: str) -> None:

@@ -15,6 +15,7 @@ from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.campaign.leg_summary import defects_summary
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
+from tester.cli.options.campaign import CampaignOptions
 from tester.cli.options.common import LegOptions
 from tester.cli.options.legs import DiffOptions, GenerateOptions, RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
@@ -22,6 +23,8 @@ from tester.cli.session import Failed, Session, Shrink, ending, engine_for, tune
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
+from tester.formats.documents import RunEnd, document
+from tester.formats.formats import text_beside
 from tester.program.replay_file import Leg, save_leg
 from tester.scenario import profiles
 
@@ -32,6 +35,13 @@ _SHOW_AFTER: Final = 0.2
 
 def run(options: RunOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
+    with text_beside(options.format):
+        end = _run(options)
+    print(document(options.format, end), end="")
+    return end.status
+
+
+def _run(options: RunOptions) -> RunEnd:
     tune_collector()
     check_includes(options)
     check_run(options)
@@ -48,10 +58,12 @@ def run(options: RunOptions) -> int:
         shrink=None if options.no_shrink else Shrink(options.shrink_budget, options.jobs),
     )
     series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
-    return session.run(series.run)
+    return session.end(session.run(series.run))
 
 
-def load_drawn(options: RunOptions | DiffOptions | GenerateOptions, native: bool) -> LoadedProtocol:
+def load_drawn(
+    options: RunOptions | DiffOptions | GenerateOptions | CampaignOptions, native: bool
+) -> LoadedProtocol:
     """The protocol that was asked for; else the one of a description, or the default."""
     system, wanted = options.system, options.protocol
     if wanted is None:
@@ -223,7 +235,7 @@ def _take(session: Session, result: LegResult) -> Failed | None:
         or campaign.totals.episodes + totals.episodes > session.drawn.episodes
     ):
         return _next_leg(session, result.number)
-    session.say_leg(result.number, result.summary, "passed", result.ending)
+    session.say_passed(result.number, result.summary, result.ending)
     campaign.totals.merge(totals)
     campaign.coverage.merge(result.coverage)
     return None

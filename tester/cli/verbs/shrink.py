@@ -13,13 +13,13 @@ from slicc.text.command.version import installed_version
 from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
 from tester.blame.report import as_table
+from tester.blame.small_leg import Small, small
 from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import is_text, load_any
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.cli.session import tune_collector
-from tester.cli.shrinking import Small, small
 from tester.engines.selection import choose
 from tester.litmus.binding import text_of_leg
 from tester.program.program import Program
@@ -82,13 +82,7 @@ def _write_text(file: Path, found: Small, protocol: LoadedProtocol) -> None:
 
 
 def _print(options: ShrinkOptions, found: Small, campaign: Campaign) -> None:
-    command = ["gpu-tester", "replay", str(found.path)]
-    if options.protocol is not None:
-        command += ["--protocol", options.protocol]
-    for directory in options.include:
-        command += ["--include", str(directory)]
-    for prelude in options.prelude:
-        command += ["--prelude", str(prelude)]
+    command = ["gpu-tester", "replay", str(found.path), *options.protocol_words()]
     print(found.shrunk.kind)
     for line in found.lines(campaign, shlex.join(command)):
         print(printable_lines(f"  {line}".rstrip()))

@@ -57,6 +57,9 @@ inline constexpr MachineShape MACHINE_SHAPES[] = {
     {sizeof(Machine), sizeof(Entry), sizeof(TBE), 1, 1, 1, 2, 1, 1, 3, 2, "TSS"},
 };
 
+inline constexpr u16 MESSAGE_KIND[MessageType::FIRST_OF_PROTOCOL + 1] = {};  // nothing is counted
+inline constexpr u16 MESSAGE_SIZE[MessageType::FIRST_OF_PROTOCOL + 1] = {};
+
 inline void set_defaults(Context&, Ping& m) {
     __builtin_memset(reinterpret_cast<u8*>(&m) + sizeof(Message), 0, sizeof m - sizeof(Message));
 }

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 SMALL: Final = """\
+enumeration(Urgency) { Low; }
 structure(Asking, interface="Message") {
   Addr addr;
   MachineID Sender;
+  Urgency urgency;
   NetDest Destination;
   MessageSizeType MessageSize, default="MessageSizeType_Control";
   bool functionalRead(Packet *pkt) { return false; }
@@ -87,6 +89,7 @@ machine(MachineType:L1Cache, "cache")
     enqueue(ask_out, Asking, latency) {
       out_msg.addr := address;
       out_msg.Sender := machineID;
+      out_msg.urgency := Urgency:Low;
       out_msg.Destination.add(mapAddressToMachine(address, MachineType:Directory));
     }
   }

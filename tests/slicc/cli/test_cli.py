@@ -181,6 +181,40 @@ def test_good_protocols_are_written_even_beside_bad_ones(here: Path) -> None:
     assert len(list(Path("out").iterdir())) == 1
 
 
+def test_books(here: Path) -> None:
+    done = slicc("book", "MSI", "-o", "b")
+    assert (done.returncode, done.stdout) == (0, "b/index.html\n"), done.stderr
+    assert Path("b/m-Directory.html").exists()
+    done = slicc("book", DRIVER, "--single", "-o", "b")
+    assert (done.returncode, done.stdout) == (0, "b/MI.html\n"), done.stderr
+
+
+def test_a_book_of_what_is_known(here: Path) -> None:
+    for file in DRIVER.parent.glob("MI*.s*"):
+        Path(file.name).write_text(file.read_text().replace("p_popRequest;", "p_popRequestt;"))
+    done = slicc("book", "MI.slicc", "--single")
+    assert (done.returncode, done.stdout) == (1, "book/MI.html\n"), done.stderr
+    assert "this is what is known of it" in Path("book/MI.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["MSII"], "did you mean MSI?"),
+        (["MI", "-o", "file"], "it is not a directory"),
+        (["MI", "--runs", "a.leg"], "a.leg is no picture of a run"),
+        (["MI", "--runs", "none.svg"], "cannot read or write none.svg"),
+        (["MI", "--single", "--runs", "r.html"], "a page of a run is no part of one page"),
+    ],
+)
+def test_a_book_that_cannot_be(here: Path, arguments: list[str], said: str) -> None:
+    Path("file").write_text("")
+    Path("r.html").write_text("<!doctype html>")
+    done = slicc("book", *arguments)
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert said in done.stderr and not Path("book").exists()
+
+
 def test_graphs(here: Path) -> None:
     done = slicc("graph", DRIVER, "-o", "g", "--format", "dot")
     assert done.returncode == 0, done.stderr
@@ -239,7 +273,9 @@ def test_the_verifier_of_the_ir(here: Path, monkeypatch: pytest.MonkeyPatch) -> 
     done = slicc("ir", "--verify", DRIVER)
     assert done.returncode == 0
     assert re.fullmatch(r"MI: verified: \d,\d{3} nodes of IR\n", done.stdout)
-    monkeypatch.setattr("slicc.cli.ir.verify", lambda protocol: ["a state without permission"])
+    monkeypatch.setattr(
+        "slicc.cli.verbs.ir.verify", lambda protocol: ["a state without permission"]
+    )
     done = slicc("ir", "--verify", DRIVER)
     assert (done.returncode, done.stdout) == (70, "")
     assert "the IR of MI is unsound:\n  a state without permission\n" in done.stderr

@@ -10,6 +10,7 @@ import ast
 import ctypes
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,12 +18,14 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from slicc import book
+from slicc.book.book import Contents, single_page
+from slicc.book.state_diagram import state_diagram
+from slicc.book.transition_table import protocol_page
 from slicc.codegen import cpp, python
 from slicc.codegen.cpp.machine_shape import shape_text
 from slicc.codegen.cpp.package import package as native_package
 from slicc.codegen.python.package import package as python_package
-from slicc.codegen.state_diagram import state_diagram
-from slicc.codegen.transition_table import protocol_page
 from slicc.ir.printer import print_protocol
 from slicc.text.data import script_json
 from tests.compiling import compile_unit
@@ -148,11 +151,14 @@ class _Tags(HTMLParser):
         raise AssertionError("an unexpected comment")
 
 
+def _book(of: Compiled) -> str:
+    return single_page(Contents(protocol=of.protocol, sources=of.sources)).decode()
+
+
 @hostile
-def test_a_page_has_the_same_tags(text: str) -> None:
-    page, harmless = (
-        protocol_page(made(each).protocol, made(each).sources) for each in (text, HARMLESS)
-    )
+@pytest.mark.parametrize("write", [lambda of: protocol_page(of.protocol, of.sources), _book])
+def test_a_page_has_the_same_tags(text: str, write: Callable[[Compiled], str]) -> None:
+    page, harmless = (write(made(each)) for each in (text, HARMLESS))
     assert _Tags(page).tags == _Tags(harmless).tags
     assert not set(page) & set("\r\x00\x07\x1b\x1f\x9b\u2028\u202e\u2066")
 
@@ -190,13 +196,13 @@ def test_the_intermediate_form_has_the_same_lines(text: str) -> None:
 
 def test_every_template_is_driven() -> None:
     """Those of the packages above; a new one needs a test here."""
-    folders = [Path(each.__file__ or "").parent for each in (python, cpp)]
-    folders.append(folders[0].parent)
+    folders = [Path(each.__file__ or "").parent for each in (python, cpp, book)]
     found = {path.name for folder in folders for path in (folder / "templates").glob("*")}
     assert found == {
         *("init.py.jinja", "types.py.jinja", "machine.py.jinja"),
         *("protocol.cpp.jinja", "types.hpp.jinja", "machine.hpp.jinja", "encoding.hpp.jinja"),
-        "table.html.jinja",
+        *("table.html.jinja", "parts.html.jinja"),
+        *("page.html.jinja", "overview.html.jinja", "machine.html.jinja", "file.html.jinja"),
     }
 
 

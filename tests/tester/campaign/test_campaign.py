@@ -11,8 +11,8 @@ import pytest
 
 from protocols.loader import LoadedProtocol, ProtocolMissing, load_protocol, locate, shipped
 from runtime.system.system import build_system
+from slicc.coverage.file import SCHEMA, write_cells
 from tester.campaign.campaign import Campaign, Options, leg_run
-from tester.campaign.coverage import SCHEMA
 from tester.diagnosis.failure_report import render
 from tester.errors import ConfigError
 from tester.execution.events import Verdict
@@ -133,7 +133,7 @@ def test_impossible_options(mi: LoadedProtocol) -> None:
 def test_coverage_counts_what_ran(mi: LoadedProtocol, tmp_path: Path) -> None:
     campaign = run(mi)
     path = tmp_path / "coverage.json"
-    campaign.coverage.write(path)
+    write_cells(campaign.coverage.cells("0" * 16, {}), path)
     data = json.loads(path.read_text())
     assert (data["schema"], data["protocol"]) == (SCHEMA, "MI")
     cache = data["machines"]["L1Cache"]

@@ -153,6 +153,39 @@ def test_a_dead_worker_is_an_error() -> None:
         results(work, 10)
 
 
+def test_another_process_tries_what_one_died_of(tmp_path: Path) -> None:
+    mark = tmp_path / "died"
+
+    def work(number: int, on_progress: OnProgress) -> LegResult:
+        if number == 3 and not mark.exists():
+            mark.touch()
+            os._exit(9)
+        return passed(number)
+
+    with Workers(2, work, lambda *_: None, tries=2) as workers:
+        found = [result.number for result, _ in zip(workers.results(), range(10))]
+    assert found == list(range(10)) and mark.exists()
+
+
+def test_tasks_are_dealt_when_they_are_known() -> None:
+    """Each here once the leg two before it was taken."""
+
+    def work(task: str, on_progress: OnProgress) -> LegResult:
+        return LegResult(int(task.removeprefix("leg ")))
+
+    found = [4]
+
+    def deal(number: int) -> str | None:
+        return f"leg {number}" if number <= found[-1] + 3 else None
+
+    with Workers(3, work, lambda *_: None) as workers:
+        for result in workers.results(5, deal):
+            found.append(result.number)
+            if len(found) == 16:
+                break
+    assert found == list(range(4, 20))
+
+
 def test_progress_of_all_is_summed() -> None:
     def work(number: int, on_progress: OnProgress) -> LegResult:
         on_progress(10 + number, 100)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from tester.cli.main import VERBS, app
 from tester.cli.main import meant as given_to_the_verb
-from tester.cli.verbs import verify
+from tester.cli.verbs import programs
 from tester.program import verifier
 from tester.program.program import Program
 from tester.program.replay_file import load_leg
@@ -66,7 +66,7 @@ def test_spellings(words: str, meant: str) -> None:
         ("run --history al", "'al' is neither a number of rows nor all"),
         ("run --history -3", "'-3' is neither a number of rows nor all"),
         ("run --max-seconds -1", "'-1' is not a number of seconds, 0 or more"),
-        ("verify a.leg -q", "-q. It is an option of run, replay, litmus, mutate, diff and gen"),
+        ("verify a.leg -q", "-q. It is an option of run, replay, campaign, litmus, mutate, di"),
         ("litmus", "name a protocol (--protocol NAME), or files that name theirs"),
         ("litmus no.litmus -p MI", "no.litmus: cannot be read"),
         ("litmus -p MI --runs 0", "0: 1 to 1073741824 are possible"),
@@ -76,7 +76,7 @@ def test_spellings(words: str, meant: str) -> None:
         ("diff -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
         ("run --history 0", "0: 1 to 4000 are possible"),
         ("run --sed 3", "No such option: --sed (Possible options: --seed"),
-        ("diff --jobs 2", "No such option: --jobs. It is an option of run, shrink and mutate."),
+        ("diff --jobs 2", "--jobs. It is an option of run, campaign, shrink, mutate and explore."),
         ("diff --trace all", "No such option: --trace. It is an option of run and replay."),
         ("replay a.leg --jobs 2", "replay runs a leg as it is, so --jobs has no effect with it"),
         ("-j 2 --replay a.leg", "replay runs a leg as it is, so -j has no effect with it"),
@@ -101,7 +101,7 @@ def test_help_fits_and_has_sections(verb: str, width: int) -> None:
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= width
-    assert "What to run:" in lines
+    assert ("What to run:" in lines) == (verb != "status")
     assert ("Arguments:" in lines) == (verb not in ("run", "explore", "mutate"))
 
 
@@ -136,7 +136,7 @@ def test_a_program_with_a_race_is_a_bug_of_ours(
     assert gpu_tester("generate", "a.leg", *SMALL).exit_code == 0
     leg = load_leg("a.leg")
     leg = replace(leg, program=without_waits(leg.program))
-    monkeypatch.setattr(verify, "load_leg", lambda path: leg)
+    monkeypatch.setattr(programs, "load_leg", lambda path: leg)
     done = gpu_tester("verify", "a.leg")
     assert done.exit_code == 70
     assert "BUG OF THE TESTER: a.leg: the program of leg 0 of seed 3 is wrong:" in done.stderr

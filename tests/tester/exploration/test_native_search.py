@@ -7,7 +7,7 @@ import pytest
 from tester.exploration.native_search import End, Fault, Rules
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import TESTED
-from tests.tester.exploration.systems import opened, searched
+from tests.tester.exploration.systems import opened, protocol, searched
 
 SAMPLE = ("MSI",)
 ALL = [each if each in SAMPLE else pytest.param(each, marks=pytest.mark.explore) for each in TESTED]
@@ -31,6 +31,7 @@ def test_nothing_that_a_code_leaves_out_makes_a_difference(name: str, symmetry: 
     assert min(compared for _, compared, _ in walks) >= 30
 
 
+WHOLE = Rules(local_steps=False)
 COUNTS = {
     ("MSI", 2, 1, 1): (1_435, 3_566),
     ("MSI", 2, 1, 2): (16_861, 48_092),
@@ -40,7 +41,7 @@ COUNTS = {
 @pytest.mark.parametrize(("name", "caches", "lines", "locations"), COUNTS)
 def test_numbers_of_states(name: str, caches: int, lines: int, locations: int) -> None:
     bounds = Bounds(caches, lines, locations)
-    found = searched(name, bounds, symmetry=False)
+    found = searched(name, bounds, WHOLE, symmetry=False)
     assert found.end is End.COMPLETE
     counted = (found.statistics.states, found.statistics.steps)
     assert counted == COUNTS[name, caches, lines, locations]
@@ -51,6 +52,29 @@ def test_symmetry_leaves_about_half_of_two_caches() -> None:
     half = searched("MSI", Bounds())
     assert whole.statistics.states // 2 <= half.statistics.states <= whole.statistics.states * 0.51
     assert (whole.cells, whole.end) == (half.cells, half.end)
+
+
+@pytest.mark.parametrize(
+    ("name", "bound"),
+    [
+        ("MSI_Snoop", 1 << 16),
+        pytest.param("GPU_VIPER", 2, marks=pytest.mark.explore),
+        pytest.param("MI", 1 << 16, marks=pytest.mark.explore),
+    ],
+)
+def test_local_steps_leave_out_states_and_no_transition(name: str, bound: int) -> None:
+    """A bound, since acknowledgements that change nothing pile up where they are delivered."""
+    bounds = Bounds(locations=1)
+    every = searched(name, bounds, Rules(bound=bound, local_steps=False))
+    some = searched(name, bounds)
+    assert every.end is some.end is End.COMPLETE
+    assert some.cells <= every.cells
+    machines = protocol(name).info.machines
+    left = {
+        f"{machines[cell.machine].MACHINE}.{machines[cell.machine].EVENTS.name_of(cell.event)}"
+        for cell in every.cells - some.cells
+    }
+    assert left <= some.system.spent
 
 
 def test_wide_fingerprints_find_the_same_states() -> None:

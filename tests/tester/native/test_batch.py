@@ -14,7 +14,7 @@ from tester.execution.handover import handover_rules_of
 from tester.native import batch as native_batch
 from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun
-from tester.program.expectations import derive
+from tester.program.expectations import BLOCK_EPISODES, derive
 from tester.program.replay_file import Leg
 from tests.tester.native.equality import PROTOCOLS, engine, loaded, native
 
@@ -85,6 +85,36 @@ def test_legs_end_as_they_do_alone(protocol: str) -> None:
     assert len({result.trace_hash for result in results}) == len(legs)
     for leg, result in zip(legs, results, strict=True):
         assert_alike(protocol, leg, result)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_programs_must_observe_is_derived_on_the_way(protocol: str) -> None:
+    legs = drawn(protocol, (0, 3, 8))
+    legs += parts(legs[1], 2)
+    bare = [replace(leg, program=replace(leg.program, derived=False)) for leg in legs]
+    assert any(leg.program.waits for leg in legs)
+    ours = batch(protocol)
+    results = ours.run(bare)
+    assert all(not result.failure for result in results)
+    assert [figures(each) for each in results] == [figures(each) for each in ours.run(legs)]
+
+
+def test_what_does_not_fit_at_first_is_derived_with_more_room() -> None:
+    (leg,) = drawn("MSI", (0,), 60)
+    bare = replace(leg, program=replace(leg.program, derived=False))
+    ours = batch("MSI")
+    expected = [figures(result) for result in ours.run([leg])]
+    ours._arena = np.empty(1 << 10, np.uint8)
+    assert [figures(result) for result in ours.run([bare])] == expected
+    assert ours._arena.size > 1 << 10
+
+
+def test_what_is_derived_in_several_blocks_is_derived_before() -> None:
+    (leg,) = drawn("MSI", (0,), BLOCK_EPISODES + 100)
+    bare = replace(leg, program=replace(leg.program, derived=False))
+    assert leg.program.episodes > BLOCK_EPISODES
+    (ours,), (theirs,) = (batch("MSI").run([each]) for each in (bare, leg))
+    assert figures(ours) == figures(theirs)
 
 
 def test_requesters_may_have_higher_numbers_than_agents() -> None:

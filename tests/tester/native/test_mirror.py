@@ -29,6 +29,7 @@ RUNTIME = {
     "sim/timer": "runtime/structures/tbe_table.py",
     "sim/trace": "runtime/controller/trace.py",
     "structures/dvm_slots": "runtime/structures/dvm_tables.py",
+    "statistics/shared_numbers": "runtime/statistics/words.py",
     "structures/library_tables": BLOCK,
     "untimed": "exploration: there is nothing like it in Python",
     "types/data_block": "runtime/types/values.py",

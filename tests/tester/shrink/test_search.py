@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tester.program.access_rules import access_errors
+from tester.program.array_validation import shape_errors
 from tester.program.program import Program
 from tester.program.replay_file import Leg, load_leg, save_leg
 from tester.program.verifier import verify
@@ -25,10 +27,13 @@ class Recorded(Trials):
     def __init__(self, failing: Failing) -> None:
         super().__init__(failing.campaign)
         self.legs: list[Leg] = []
+        self.sound: list[Leg] = []
+        """Those that are run without a look at their programs."""
 
-    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
+    def endings(self, legs: Sequence[Leg], sound: bool = False) -> list[str]:
         self.legs += legs
-        return super().endings(legs, checked)
+        self.sound += legs if sound else []
+        return super().endings(legs, sound)
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +102,13 @@ def test_candidates_are_free_of_races(shrunk: Shrunk, trials: Recorded) -> None:
     assert judged > 4
 
 
+def test_what_is_run_without_a_look_at_its_program_is_one(shrunk: Shrunk, trials: Recorded) -> None:
+    assert len(trials.legs) // 2 < len(trials.sound) < len(trials.legs)
+    for leg in trials.sound:
+        assert shape_errors(leg.program) == []
+        assert access_errors(leg.program) == []
+
+
 def test_processes_change_nothing(shrunk: Shrunk, two_owners: Failing) -> None:
     with ParallelTrials(two_owners.campaign, 2) as trials:
         parallel = Shrinker(two_owners.leg, two_owners.protocol, trials).run()
@@ -137,9 +149,9 @@ def test_a_leg_that_passes_is_not_shrunk(two_owners: Failing, shrunk: Shrunk) ->
 class Slipping(Trials):
     """Candidates without the second agent fail in a way of their own."""
 
-    def endings(self, legs: Sequence[Leg], checked: bool = False) -> list[str]:
+    def endings(self, legs: Sequence[Leg], sound: bool = False) -> list[str]:
         others = [len(np.unique(leg.program.episode_thread)) < 2 for leg in legs]
-        endings = super().endings(legs, checked)
+        endings = super().endings(legs, sound)
         return ["panic L1Cache.I.Load" if other else e for other, e in zip(others, endings)]
 
 

@@ -4,7 +4,7 @@
 
 #include "block/base.hpp"
 
-inline constexpr u64 SLICC_ABI = 6;
+inline constexpr u64 SLICC_ABI = 7;
 inline constexpr u64 PLAN_MAGIC = 827739219;
 inline constexpr u64 PLAN_VERSION = 5;
 

@@ -7,6 +7,7 @@
 
 #include "sim/delay_policy.hpp"
 #include "sim/engine.hpp"
+#include "statistics/counters.hpp"
 
 inline void message_default(Context& x, Message& message, u16 type);  // generated
 union AnyMessage;
@@ -226,6 +227,7 @@ inline u64 MessageBuffer_dequeue(Context& x, u32 buffer) {
         return 0;
     }
     Message& message = queue_pop(x, b);
+    count_taken(buffer, message, now(x));
     if (UNLIKELY(b.capacity)) buffer_freed(x, buffer);
     message_to_limbo(x, message);
     return now(x) - message.arrival;
@@ -272,6 +274,7 @@ inline void MessageBuffer_stall(Context& x, u32 buffer, u64 address) {
         fail(x, ErrorKind::EMPTY_BUFFER);
         return;
     }
+    count_wait(b.consumer);
     StallList& list = stall_list(x, b, line_index(x, address));
     Message& message = queue_pop(x, b);
     message.next = 0;

@@ -171,6 +171,7 @@ inline void NetworkPort_enqueue(Context& x, u32 port, Message& message, i64 late
         network_send_none(x, message);
         return;
     }
+    count_sent(port, message, *to);
     if (UNLIKELY(p.bus)) {
         bus_send(x, port, message, latency, bypass);
         return;

@@ -8,6 +8,7 @@
 #include "block/context.hpp"
 #include "controller/controller_state.hpp"
 #include "sim/prng.hpp"
+#include "statistics/counters.hpp"
 
 inline COLD void trace_write(Context& x, u32 id, u64 address, i32 state, i32 event, i32 next) {
     if (x.steps_written >= x.steps_room) return;
@@ -30,4 +31,5 @@ inline void observe(Context& x, const Controller& c, u64 address, i32 state, i32
     trace.value = value ^ (value >> 29);
     trace.count++;
     if (UNLIKELY(x.steps != nullptr)) trace_write(x, c.id, address, state, event, next);
+    count_transition(x, c);
 }

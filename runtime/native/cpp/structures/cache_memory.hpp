@@ -127,7 +127,9 @@ inline u64 CacheMemory_cacheProbe(Context& x, u32 cache, u64 address) {
         return 0;
     }
     const u32 victim = cache_frame(x, c, set, replacement_victim(x, c, set));
-    return of_handle<AbstractCacheEntry>(x, victim).address;
+    const u64 leaving = of_handle<AbstractCacheEntry>(x, victim).address;
+    count_victim(cache, leaving);
+    return leaving;
 }
 
 // Put a new entry into the first free way, with permission Invalid.
@@ -172,6 +174,7 @@ inline AbstractCacheEntry* CacheMemory_allocate(Context& x, u32 cache, u64 addre
     entry->way = way;
     visible = entry->self;
     replacement_touch(x, c, set, way);
+    count_fill(cache);
     return entry;
 }
 
@@ -188,6 +191,7 @@ inline void CacheMemory_deallocate(Context& x, u32 cache, u64 address) {
         fail(x, ErrorKind::NOT_ALLOCATED);
         return;
     }
+    count_given_up(cache, address);
     AbstractCacheEntry& entry = of_handle<AbstractCacheEntry>(x, visible);
     visible = 0;
     cache_frame(x, c, entry.set, entry.way) = 0;

@@ -114,6 +114,11 @@ SLICC_API i64 slicc_read_memory(void* block, u64 address, u8* bytes, u64 count) 
     return 0;
 }
 
+// ---------------------------------------------------------------- counting
+
+// From now on, what runs in this object is counted in these words; null: it is not.
+SLICC_API void slicc_count(i64* words) { counter_words = words; }
+
 // ---------------------------------------------------------------- asking
 
 SLICC_API i64 slicc_next_tick(void* block) {

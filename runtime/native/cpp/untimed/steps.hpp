@@ -110,10 +110,31 @@ inline void deliver_eagerly(Context& x, const SlotOrder& eager, bool to_rest) {
     }
 }
 
+// Generated (encoding.hpp): messages whose delivery changes nothing, whenever it happens.
+inline bool may_be_spent(Context& x, u32 buffer);
+inline bool is_spent(Context& x, u32 buffer, const Message& message);
+
+// Remove those of a slot.
+inline void remove_spent(Context& x, u32 slot) {
+    u32 target = 0;
+    slot_delivery(x, slot, target);
+    u32 place = 0;
+    for (u32 h = x.wheel[slot].head; h;) {
+        const Message& message = of_handle<Message>(x, h);
+        h = message.next;
+        if (is_spent(x, target, message)) {
+            message_to_limbo(x, flight_take(x, slot, place));
+        } else {
+            place++;
+        }
+    }
+}
+
 struct StepRules {
     SlotOrder order;  // slots that keep their order
     SlotOrder eager;
-    bool to_rest;  // a controller that moves continues until it has nothing left
+    SlotOrder spent;  // slots whose spent messages are removed
+    bool to_rest;     // a controller that moves continues until it has nothing left
 };
 
 inline void step_begin(Context& x) {
@@ -124,6 +145,11 @@ inline void step_begin(Context& x) {
 inline void step_end(Context& x, const StepRules& rules) {
     run_flagged(x, rules.to_rest);
     deliver_eagerly(x, rules.eager, rules.to_rest);
+    for (u32 word = 0; word < WHEEL / 64; word++) {
+        for (u64 left = rules.spent.bits[word]; left; left &= left - 1)
+            remove_spent(x, word << 6 | static_cast<u32>(__builtin_ctzll(left)));
+    }
+    limbo_release(x);
 }
 
 // Deliver a message, or wake a controller. Issues are the clients'.

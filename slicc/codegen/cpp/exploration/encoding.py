@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from slicc import ir
 from slicc.codegen import body_analysis
+from slicc.codegen.cpp.emit.scope import Scope
+from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
 
 _INTEGERS = {
@@ -85,12 +87,13 @@ class EncodingView:
     structs: tuple[CodedStruct, ...]
     machines: tuple[CodedStruct, ...]
     refusals: Refusals
+    spent: tuple[SpentView, ...]
+    states: tuple[str, ...]
+    """By machine: the call that says in which state a line is, or nothing."""
 
 
-def encoding(
-    protocol: ir.Protocol, names: ProtocolNames, machines: Sequence[MachineNames]
-) -> EncodingView:
-    """The coders of a protocol. ``machines``: the names in each of its machines."""
+def encoding(protocol: ir.Protocol, names: ProtocolNames, scopes: Sequence[Scope]) -> EncodingView:
+    """The coders of a protocol. ``scopes``: what names mean in each of its machines."""
     refusals = Refusals()
     structs: list[CodedStruct] = []
     machine_structs = [each for machine in protocol.machines for each in machine.structs]
@@ -109,12 +112,36 @@ def encoding(
             ]
             structs.append(CodedStruct(_full(names, struct.ref), _present(statements)))
     objects = [
-        _machine(machine, names, own, refusals)
-        for machine, own in zip(protocol.machines, machines, strict=True)
+        _machine(machine, names, scope.machine.names, refusals)
+        for machine, scope in zip(protocol.machines, scopes, strict=True)
     ]
     for machine in protocol.machines:
         _bodies(machine, refusals)
-    return EncodingView(protocol.name, tuple(structs), tuple(objects), refusals)
+    spent = tuple(spent_views(protocol, scopes))
+    states = tuple(
+        _state_call(machine, scope)
+        for machine, scope in zip(protocol.machines, scopes, strict=True)
+    )
+    return EncodingView(protocol.name, tuple(structs), tuple(objects), refusals, spent, states)
+
+
+def _state_call(machine: ir.Machine, scope: Scope) -> str:
+    """`getState` of the line ``address``, whose storage ``entry`` and ``record`` are."""
+    names = scope.names
+    space = f"protocol::{names.machines[machine.name]}"
+    function = next(each for each in machine.functions if each.written_name == "getState")
+    arguments = ["x", f"static_cast<{space}::Machine&>(c)"]
+    for parameter in function.parameters:
+        match parameter.type:
+            case ir.PointerType(ref=ref) if ref == machine.entry:
+                arguments.append(f"static_cast<{_full(names, ref)}*>(entry)")
+            case ir.PointerType(ref=ref) if ref == machine.tbe:
+                arguments.append(f"static_cast<{_full(names, ref)}*>(record)")
+            case ir.ScalarType(kind=ir.ScalarKind.ADDR):
+                arguments.append("address")
+            case _:
+                return ""
+    return f"{space}::{scope.machine.names.functions[function.ref.name]}({', '.join(arguments)})"
 
 
 def _machine(

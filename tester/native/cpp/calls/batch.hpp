@@ -24,14 +24,22 @@ struct LegJob {
     const u32* version_agent;
 };
 
+// The first transitions of a leg, STEP_WORDS each.
+struct TransitionLog {
+    u64* rows;
+    u64 room;
+    u64 made;
+};
+
 // The caller's memory. A job whose block would be larger than `block_bytes` is not run.
 struct BatchMemory {
     u8* block;
     u64 block_bytes;
     u8* arena;
     u64 arena_bytes;
-    u64 steps;          // that a leg may take
-    Capacities* grown;  // pools that legs turned out to need
+    u64 steps;           // that a leg may take
+    Capacities* grown;   // pools that legs turned out to need
+    TransitionLog* log;  // of the last leg; nullptr: none is kept
 };
 
 inline u64 larger(u64 one, u64 other) { return one > other ? one : other; }
@@ -138,6 +146,18 @@ inline Context context_of_leg(const BatchMemory& memory, const PreparedLeg& leg)
     return x;
 }
 
+inline i64 run_logged(Context& x, const PreparedLeg& leg, const LegRules& rules,
+                      const BatchMemory& memory) {
+    if (TransitionLog* log = memory.log) {
+        x.steps = log->rows;
+        x.steps_room = log->room;
+        x.steps_written = log->made;
+    }
+    const i64 status = Leg_run(x, leg, rules, memory.steps);
+    if (memory.log) memory.log->made = x.steps_written;
+    return status;
+}
+
 // Whether the leg is to be run again, because a pool has grown.
 inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView plan,
                          const BatchMemory& memory, u64* out) {
@@ -159,8 +179,9 @@ inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView pla
     system_start(memory.block, size, plan);
     Context x = context_of_leg(memory, leg);
     i64 status = STATUS_EXHAUSTED;
+    if (memory.log) memory.log->made = 0;
     if (Leg_start(x, leg, job.program.agent_requester, job.rules) >= 0)
-        status = Leg_run(x, leg, job.rules, memory.steps);
+        status = run_logged(x, leg, job.rules, memory);
     if (x.s->pool.name) return grow(memory, x.s->pool);
     leg_result(x, job, status, out);
     return false;
@@ -216,7 +237,7 @@ SLICC_API u64 slicc_run_legs(const LegJob* jobs, u64 count, const BatchMemory* m
 SLICC_API i64 slicc_resume_leg(const LegJob* job, const BatchMemory* memory, u64* out) {
     const PreparedLeg& leg = *reinterpret_cast<const PreparedLeg*>(memory->arena);
     Context x = context_of_leg(*memory, leg);
-    const i64 status = Leg_run(x, leg, job->rules, memory->steps);
+    const i64 status = run_logged(x, leg, job->rules, *memory);
     leg_result(x, *job, x.s->pool.name ? i64{STATUS_EXHAUSTED} : status, out);
     return x.s->pool.name && grow(*memory, x.s->pool);
 }

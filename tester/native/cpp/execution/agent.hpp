@@ -380,6 +380,8 @@ inline void Agent_answered(Context& x, Agent& a) {
 
 inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
     Agent& a = agent_at(x, access.client);
+    count_latency(access.kind, now(x) - access.issued);
+    count_answer();
     Checker_loaded(x, access, lanes, line, bytes);
     Agent_free_bytes(x, a, access, lanes, line);
     INVARIANT(a.outstanding > 0);
@@ -389,12 +391,14 @@ inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const
 
 inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
     Agent& a = agent_at(x, access.client);
+    count_answer();
     Checker_accepted(x, access, lanes, line);
     Agent_free_bytes(x, a, access, lanes, line);
     if (a.blocked) Agent_wake(x, a);
 }
 
 inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
+    count_latency(access.kind, now(x) - access.issued);
     Checker_completed(x, access, lanes, line);
     access.uncompleted &= ~lanes;
     if (!access.uncompleted) Agent_answered(x, agent_at(x, access.client));
@@ -402,6 +406,8 @@ inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 li
 
 inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
     Agent& a = agent_at(x, access.client);
+    count_latency(access.kind, now(x) - access.issued);
+    count_answer();
     Checker_returned(x, access, lanes, old, values);
     if (access.source == Source::ACTION) {
         const u64 address = access_addresses(x, access)[__builtin_ctzll(lanes)];

@@ -68,6 +68,7 @@ inline void client_wakeup(Context& x, u32 agent) {
 
 inline void client_synchronized(Context& x, Access& access) {
     Agent& a = agent_at(x, access.client);
+    count_latency(access.kind, now(x) - access.issued);
     Checker_synchronized(x, access);
     if (!a.flusher) return Agent_answered(x, a);
     Flusher& flusher = client_parts(x).flushers.at(x, a.number);

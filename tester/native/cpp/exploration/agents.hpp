@@ -38,7 +38,8 @@ enum FindingKind : u32 {
     FOUND_DEADLOCK,
     FOUND_LEAK,
     FOUND_TWO_WRITERS,
-    FOUND_NO_END,  // steps that never come to rest
+    FOUND_INVARIANT,  // of the author
+    FOUND_NO_END,     // steps that never come to rest
 };
 
 struct Words {

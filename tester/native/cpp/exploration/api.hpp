@@ -17,7 +17,9 @@ enum ConfigWord : u32 {
     CONFIG_MOST_STATES,
     CONFIG_WIDE,  // fingerprints of 128 bits
     CONFIG_TO_REST,
-    CONFIG_PRIVATE,  // controllers with private caches, a bit each
+    CONFIG_SPENT,       // whether spent messages are removed
+    CONFIG_PRIVATE,     // controllers with private caches, a bit each
+    CONFIG_INVARIANTS,  // how many
     CONFIG_AGENTS,
     CONFIG_OPERATIONS,
     CONFIG_RENAMINGS,
@@ -26,7 +28,8 @@ enum ConfigWord : u32 {
     CONFIG_WORDS = CONFIG_EAGER + 4,
 };
 // Then for each operation kind, scope and target; for each agent requester, operations and whether
-// it is relaxed; for each renaming the new numbers of controllers, lines and agents.
+// it is relaxed; for each renaming the new numbers of controllers, lines and agents; for each invariant how
+// many words it has, and these.
 
 inline bool open_model(Model& m, const u64* plan, u64 words) {
     m.block_bytes = system_size(plan, words);
@@ -62,6 +65,11 @@ inline void set_rules(Model& m, const u64* config) {
         if (x.ports[i].ordered) rules.order.bits[slot >> 6] |= u64{1} << (slot & 63);
     }
     rules.to_rest = config[CONFIG_TO_REST] != 0;
+    for (u32 slot = 0; config[CONFIG_SPENT] && slot < slot_of_port(x, 0); slot++) {
+        u32 target = 0;
+        slot_delivery(x, slot, target);
+        if (may_be_spent(m.x, target)) rules.spent.bits[slot >> 6] |= u64{1} << (slot & 63);
+    }
 }
 
 // Every line is known from the start, and holds a token in each location.
@@ -116,6 +124,22 @@ inline bool set_renamings(Model& m, u64 count, const u64*& at) {
     return true;
 }
 
+inline bool set_invariants(Invariants& all, u64 count, const u64* at) {
+    if (count > MOST_INVARIANTS) return false;
+    u64 words = 0;
+    for (u64 i = 0, from = 0; i < count; i++, from += 1 + at[from]) words += at[from];
+    all.words = static_cast<u64*>(calloc(words + 1, sizeof(u64)));
+    if (!all.words) return false;
+    for (all.count = 0; all.count < count; all.count++) {
+        const u64 length = *at++;
+        const u64 first = all.first[all.count];
+        __builtin_memcpy(all.words + first, at, length * sizeof(u64));
+        all.first[all.count + 1] = first + length;
+        at += length;
+    }
+    return true;
+}
+
 inline bool configure(Search& s, const u64* config) {
     Model& m = s.m;
     Agents& a = m.agents;
@@ -150,12 +174,13 @@ inline bool configure(Search& s, const u64* config) {
         c.limit = c.max_transitions = 1;
     }
     if (system.trouble || !set_renamings(m, config[CONFIG_RENAMINGS], at)) return false;
+    if (!set_invariants(m.invariants, config[CONFIG_INVARIANTS], at)) return false;
     m.regions = state_regions(m.x);
     if (m.regions.overflow) return false;
     m.start_state = static_cast<u8*>(malloc(m.regions.bytes));
     s.hit_count = system.counts.count;
     s.hits = static_cast<FirstHit*>(calloc(s.hit_count, sizeof(FirstHit)));
-    if (!m.start_state || !s.hits || !s.visited.start(config[CONFIG_WIDE] != 0)) return false;
+    if (!m.start_state || !s.hits || !s.own_visited.start(config[CONFIG_WIDE] != 0)) return false;
     m.regions.save(m.block, m.start_state);
     __builtin_memcpy(m.start_block, m.block, m.block_bytes);
     m.start_agents = a;
@@ -169,8 +194,9 @@ SLICC_API void slicc_explore_close(void* search) {
     free(s->m.start_state);
     free(s->m.kept_state);
     free(s->m.renamings);
+    free(s->m.invariants.words);
     free(s->hits);
-    s->visited.close();
+    s->own_visited.close();
     s->parents.close();
     s->ways.close();
     s->level.close();
@@ -185,6 +211,8 @@ SLICC_API void* slicc_explore_open(const u64* plan, u64 words, const u64* config
     __builtin_memset(room, 0, sizeof(Search));
     Search& s = *static_cast<Search*>(room);
     s.m.x.recent_address = NONE;
+    s.visited = &s.own_visited;
+    s.leader = &s;
     if (!open_model(s.m, plan, words) || !configure(s, config) || !search_begin(s)) {
         slicc_explore_close(&s);
         return nullptr;
@@ -207,22 +235,57 @@ enum StatWord : u32 {
     STAT_WORDS,
 };
 
-SLICC_API i64 slicc_explore_run(void* search, u64 budget, u64* stats) {
-    Search& s = *static_cast<Search*>(search);
-    const SearchEnd end = search_run(s, budget);
+inline void write_statistics(const Search& s, u64* stats) {
     stats[STAT_STATES] = s.parents.count;
     stats[STAT_STEPS] = s.steps;
     stats[STAT_DEPTH] = s.depth ? s.depth - 1 : 0;
-    stats[STAT_WAITING] = s.parents.count - s.state;
+    stats[STAT_WAITING] = s.parents.count - s.expanded;
     stats[STAT_CODE_BYTES] = s.code_bytes;
-    stats[STAT_BYTES] = s.visited.bytes() + s.parents.room * sizeof(u32) +
+    stats[STAT_BYTES] = s.visited->bytes() + s.parents.room * sizeof(u32) +
                         s.ways.room * sizeof(u16) + s.level.room + s.next_level.room;
     stats[STAT_UNDER_WAY] = s.most_under_way;
     stats[STAT_WITHHELD] = s.withheld;
     stats[STAT_FRONTIER] = s.frontier_peak;
-    stats[STAT_STATE] = s.state;
+    stats[STAT_STATE] = s.expanded;
     stats[STAT_REGION_BYTES] = s.m.regions.bytes;
+}
+
+SLICC_API i64 slicc_explore_run(void* search, u64 budget, u64* stats) {
+    Search& s = *static_cast<Search*>(search);
+    const SearchEnd end = search_run(s, budget);
+    write_statistics(s, stats);
     return end;
+}
+
+// ---------------------------------------------------------------- several searches
+
+// A search at its first state helps another one from now on: each runs `slicc_explore_work` in a
+// thread of the host, until all of them return SEARCH_COMPLETE.
+SLICC_API void slicc_explore_help(void* helper, void* leader) {
+    Search& s = *static_cast<Search*>(helper);
+    s.leader = static_cast<Search*>(leader);
+    s.visited = s.leader->visited;
+    s.parents.count = s.ways.count = s.next_level.count = 0;
+    s.code_bytes = s.waiting = 0;
+}
+
+SLICC_API i64 slicc_explore_work(void* search, u64 budget) {
+    return search_work(*static_cast<Search*>(search), budget);
+}
+
+// No thread works on the level any more: `complete` says that all have returned SEARCH_COMPLETE.
+SLICC_API i64 slicc_explore_level(void* leader, void* const* helpers, u64 count, u64 complete,
+                                  u64* stats) {
+    Search& s = *static_cast<Search*>(leader);
+    for (u64 i = 0; i < count; i++) {
+        Search& helper = *static_cast<Search*>(helpers[i]);
+        if (!s.end) s.end = helper.end;
+        if (helper.m.refused && !s.m.refused) s.m.refused = helper.m.refused;
+        if (!merge_helper(s, helper)) s.end = SEARCH_MEMORY;
+    }
+    if (!s.end && complete && !next_level(s)) s.end = SEARCH_COMPLETE;
+    write_statistics(s, stats);
+    return s.end;
 }
 
 // Why a state could not be written; nothing if none was refused.

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "encoding.hpp"
-#include "exploration/agents.hpp"
+#include "exploration/invariants.hpp"
 #include "system/api.hpp"
 #include "untimed/regions.hpp"
 
@@ -36,6 +36,7 @@ struct Model {
     Renaming* renamings = nullptr;
     u32 renaming_count = 0;
     u64 private_caches = 0;  // controllers with them, where one writer excludes readers
+    Invariants invariants;
     u64 steps[MOST_STEPS * STEP_WORDS];
     const char* refused = nullptr;
 };
@@ -167,4 +168,12 @@ inline bool anything_outstanding(const Agents& a) {
 inline FindingKind model_judge_rest(Model& m) {
     if (anything_outstanding(m.agents)) return FOUND_DEADLOCK;
     return slicc_leaks(m.block) ? FOUND_LEAK : FOUND_NOTHING;
+}
+
+// Whether an invariant does not hold. The state cannot be stepped any more.
+inline bool model_judge_invariants(Model& m) {
+    u32 line = 0;
+    const u32 broken = broken_invariant(m.x, m.invariants, m.agents.coding.lines, line);
+    if (broken) found(m.agents, FOUND_INVARIANT, NIL, line, broken);
+    return broken;
 }

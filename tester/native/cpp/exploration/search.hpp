@@ -1,7 +1,9 @@
 // Breadth first over all states of a model.
 //
-// Invariant: states are numbered in the order in which they were found, so a state's parent has a
-// smaller number and the way back over parents is a shortest way. A state waits for its turn as its code.
+// Several searches may work on the level of one of them, its leader: each has a system of its own and
+// keeps what it finds until the level is complete. Invariant: states are numbered in the order in which
+// they were found, level by level, so a state's parent has a smaller number and the way back over
+// parents is a shortest way. A state waits for its turn as its code.
 
 #pragma once
 
@@ -41,13 +43,21 @@ struct FirstHit {
 
 struct Search {
     Model m;
-    Visited visited;
+    SharedVisited own_visited;
+    SharedVisited* visited = nullptr;  // its own, or those of the search that it helps
+    Search* leader = nullptr;          // whose level it works on: itself, or what it helps
+    u32 turn = 0;                      // lock of `at` and `state` of a leader
+    u32 stop = 0;                      // whether those that work on its level should end
+    u64 taken_at = 0;                  // of the codes that it works on: where the next stands
+    u64 taken = 0;                     // and how many are left
     Sequence<u32> parents;
     Sequence<u16> ways;
     Sequence<u8> level;  // codes behind their lengths
     Sequence<u8> next_level;
-    u64 at = 0;     // of the next code in `level`
-    u32 state = 0;  // whose code that is
+    u64 at = 0;        // of the next code in `level` that nothing works on
+    u32 next = 0;      // whose code that is
+    u32 state = 0;     // that is expanded
+    u64 expanded = 0;  // states
     u64 depth = 0;
     u64 steps = 0;
     u64 code_bytes = 0;
@@ -106,12 +116,16 @@ inline void expand_one(Search& s, Choice choice) {
             s.end = SEARCH_REFUSED;
             return;
         }
-        const Visited::Added added = s.visited.add(fingerprint(made.bytes, made.count));
+        const Visited::Added added = s.visited->add(fingerprint(made.bytes, made.count));
         if (added == Visited::OLD) return;
-        if (added == Visited::FULL || !enqueue(s, made, s.state, way))
+        if (added == Visited::FULL || !enqueue(s, made, s.state, way)) {
             s.end = SEARCH_MEMORY;
-        else if (s.parents.count >= s.most_states)
+        } else if (model_judge_invariants(m)) {
+            s.end = SEARCH_FOUND;
+            s.found_choice = way;
+        } else if (__atomic_add_fetch(&s.visited->added, 1, __ATOMIC_RELAXED) >= s.most_states) {
             s.end = SEARCH_FULL;
+        }
     }
 }
 
@@ -163,22 +177,75 @@ inline bool next_level(Search& s) {
     return s.level.count;
 }
 
-// Expand at most `budget` states.
-inline SearchEnd search_run(Search& s, u64 budget) {
-    for (; budget && !s.end; budget--) {
-        if (s.at == s.level.count && !next_level(s)) {
-            s.end = SEARCH_COMPLETE;
-            break;
-        }
-        u16 length;
-        __builtin_memcpy(&length, s.level.items + s.at, 2);
-        expand(s, s.level.items + s.at + 2);
+inline constexpr u64 TAKEN_AT_ONCE = 64;  // states of a level
+
+inline u64 code_length(const Search& s, u64 at) {
+    u16 length;
+    __builtin_memcpy(&length, s.level.items + at, 2);
+    return length;
+}
+
+// Take some states of the leader's level that nothing works on. False: there are none left.
+inline bool take_states(Search& s) {
+    Search& leader = *s.leader;
+    while (__atomic_exchange_n(&leader.turn, 1, __ATOMIC_ACQUIRE)) {}
+    s.taken_at = leader.at;
+    s.state = leader.next;
+    for (s.taken = 0; s.taken < TAKEN_AT_ONCE && leader.at < leader.level.count; s.taken++)
+        leader.at += 2 + code_length(leader, leader.at);
+    leader.next += static_cast<u32>(s.taken);
+    __atomic_store_n(&leader.turn, 0, __ATOMIC_RELEASE);
+    return s.taken;
+}
+
+// Expand at most `budget` states of the leader's level. SEARCH_COMPLETE: the level is; its end is
+// that of the search only if the next one is empty.
+inline SearchEnd search_work(Search& s, u64 budget) {
+    Search& leader = *s.leader;
+    for (; budget; budget--) {
+        if (__atomic_load_n(&leader.stop, __ATOMIC_RELAXED)) break;
+        if (!s.taken && !take_states(s)) return SEARCH_COMPLETE;
+        expand(s, leader.level.items + s.taken_at + 2);
         if (s.end) {
             s.found_state = s.state;
+            __atomic_store_n(&leader.stop, 1, __ATOMIC_RELAXED);
             break;
         }
-        s.at += 2u + length;
+        s.taken_at += 2 + code_length(leader, s.taken_at);
+        s.taken--;
         s.state++;
+        s.expanded++;
+    }
+    return s.end;
+}
+
+// What a helper found becomes the leader's. False: no memory.
+inline bool merge_helper(Search& s, Search& helper) {
+    const u64 first = s.parents.count;
+    if (!s.parents.append(helper.parents.items, helper.parents.count) ||
+        !s.ways.append(helper.ways.items, helper.ways.count) ||
+        !s.next_level.append(helper.next_level.items, helper.next_level.count))
+        return false;
+    for (u64 i = 0; i < s.hit_count; i++) {
+        if (!s.hits[i].state) s.hits[i] = helper.hits[i];
+    }
+    s.waiting += s.parents.count - first;
+    s.steps += helper.steps;
+    s.code_bytes += helper.code_bytes;
+    s.withheld += helper.withheld;
+    s.expanded += helper.expanded;
+    if (helper.most_under_way > s.most_under_way) s.most_under_way = helper.most_under_way;
+    helper.steps = helper.code_bytes = helper.withheld = helper.waiting = helper.expanded = 0;
+    helper.parents.count = helper.ways.count = helper.next_level.count = 0;
+    return true;
+}
+
+// Expand at most `budget` states, alone.
+inline SearchEnd search_run(Search& s, u64 budget) {
+    const u64 last = s.expanded + budget;
+    while (!s.end && s.expanded < last) {
+        if (search_work(s, last - s.expanded) == SEARCH_COMPLETE && !next_level(s))
+            s.end = SEARCH_COMPLETE;
     }
     return s.end;
 }
@@ -188,6 +255,7 @@ inline bool search_begin(Search& s) {
     model_start_state(s.m);
     model_save(s.m, code);
     if (s.m.refused) return false;
-    s.visited.add(fingerprint(code.bytes, code.count));
+    s.visited->add(fingerprint(code.bytes, code.count));
+    s.visited->added = 1;
     return enqueue(s, code, 0, 0);
 }

@@ -40,7 +40,7 @@ struct Visited {
 
     bool start(bool wide) {
         words = wide ? 2 : 1;
-        mask = (1 << 12) - 1;
+        mask = (1 << 8) - 1;
         table = static_cast<u64*>(calloc((mask + 1) * words, sizeof(u64)));
         return table;
     }
@@ -84,6 +84,37 @@ struct Visited {
         if (words == 2) table[at * words + 1] = f.high;
         count++;
         return NEW;
+    }
+};
+
+// Tables by a part of the fingerprint that they do not look at, so that several searches can add to
+// them at a time, each holding the lock of one.
+struct SharedVisited {
+    static constexpr u32 PARTS = 64;
+    Visited parts[PARTS];
+    u32 locks[PARTS];
+    u64 added;  // to all of them, while several searches add
+
+    bool start(bool wide) {
+        for (Visited& part : parts) {
+            if (!part.start(wide)) return false;
+        }
+        return true;
+    }
+    void close() {
+        for (Visited& part : parts) part.close();
+    }
+    u64 bytes() const {
+        u64 all = 0;
+        for (const Visited& part : parts) all += part.bytes();
+        return all;
+    }
+    Visited::Added add(Fingerprint f) {
+        const u32 which = static_cast<u32>(f.high >> 58);
+        while (__atomic_exchange_n(&locks[which], 1, __ATOMIC_ACQUIRE)) {}
+        const Visited::Added result = parts[which].add(f);
+        __atomic_store_n(&locks[which], 0, __ATOMIC_RELEASE);
+        return result;
     }
 };
 

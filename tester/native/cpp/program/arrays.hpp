@@ -9,6 +9,7 @@
 #include "execution/program.hpp"
 
 // Of `agents`: what they are (AgentSpec) and the isolation group of each. Rows of `lanes` words.
+// Without `expected`, the waits are missing as well.
 struct ProgramArrays {
     u64 agents, lanes, episodes, actions, groups, waits, run_key, line_bits;
     const u8* agent_adds;

@@ -16,7 +16,7 @@ from tester.diagnosis.events.line_events import Transition
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.html.page import Page, write_page
 from tester.diagnosis.listing import line_names, listing
-from tests.tester.diagnosis.html.browser import Opened, chromium
+from tests.browser import Opened, chromium
 from tests.tester.diagnosis.html.test_page import HOSTILE, page_for
 from tests.tester.diagnosis.recorded import failing, leg_of, texts
 

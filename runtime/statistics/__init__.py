@@ -1,0 +1,1 @@
+"""What a run costs: messages, hits and misses, latencies and occupancy, counted on both engines."""

@@ -1,0 +1,1 @@
+"""What each verb of ``slicc`` does: one module a verb."""

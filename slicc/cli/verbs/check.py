@@ -1,0 +1,130 @@
+"""``slicc check``: what is wrong with protocols, and how large they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import unified_diff
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slicc.cli.options import TO_STDERR, CheckOptions, DiagnosticFormat
+from slicc.cli.session import Session, compiling, counted
+from slicc.text.command.exit_status import Stop
+from slicc.text.command.version import installed_version
+from slicc.text.files import write_whole
+
+if TYPE_CHECKING:
+    from slicc.compiled import CompiledProtocol
+    from slicc.diagnostics.model import Diagnostic, DiagnosticSink
+
+
+def check(options: CheckOptions) -> None:
+    """Report everything that is wrong."""
+
+    def examine(protocols: Sequence[CompiledProtocol], sink: DiagnosticSink) -> None:
+        _examine(options, protocols, sink)
+
+    if options.yes and not options.fix:
+        raise Stop("--yes is for --fix")
+    with compiling(options.files, options, examine, options.warnings_are_errors) as session:
+        print(_document(session, options), end="")
+        for compiled in session.protocols:
+            machines = compiled.protocol.machines
+            cells = sum(len(machine.cells) for machine in machines)
+            print(
+                f"{compiled.protocol.name}: {counted(len(machines), 'machine')}, "
+                f"{counted(cells, 'transition')}",
+                file=sys.stdout if options.diagnostics in TO_STDERR else sys.stderr,
+            )
+        if options.fix:
+            _fix(session.sink.diagnostics, options.yes)
+
+
+def _document(session: Session, options: CheckOptions) -> str:
+    """The findings as stdout has them; empty: they are on stderr."""
+    from slicc.diagnostics import results
+    from slicc.text.results.github import github_text
+    from slicc.text.results.junit import junit_text
+    from slicc.text.results.model import Suite, Tool
+    from slicc.text.results.sarif import sarif_text
+
+    found = session.sink.in_source_order()
+    match options.diagnostics:
+        case DiagnosticFormat.GITHUB:
+            return github_text(results.as_found(found))
+        case DiagnosticFormat.SARIF:
+            tool = Tool("slicc", installed_version())
+            return sarif_text(tool, results.rules(), results.as_found(found))
+        case DiagnosticFormat.JUNIT:
+            passed = [str(each.path) for each in session.protocols]
+            cases = results.as_cases(found, passed, options.warnings_are_errors)
+            return junit_text(Suite("slicc check", cases))
+        case _:
+            return ""
+
+
+def _examine(
+    options: CheckOptions, protocols: Sequence[CompiledProtocol], sink: DiagnosticSink
+) -> None:
+    """Add what the analysis finds; leave out what is allowed, ignored or not selected."""
+    from slicc.analysis import analyse
+    from slicc.analysis.allowances import without_allowed
+
+    if options.analysis:
+        for compiled in protocols:
+            for found in analyse(compiled.protocol, options.select or None):
+                sink.add(found)
+    sources = [source for compiled in protocols for source in compiled.sources]
+    left, invalid = without_allowed(sink.diagnostics, sources)
+    sink.take_back(0)
+    for found in (*left, *invalid):
+        if _is_wanted(found, options):
+            sink.add(found)
+
+
+def _fix(found: Sequence[Diagnostic], unasked: bool) -> None:
+    """Show the corrections as a diff; write them if the user wants."""
+    from slicc.diagnostics.fixes import certain_fixes, fixed_text
+
+    chosen = certain_fixes(found)
+    sources = {span.file.name: span.file for fix in chosen for span in fix.spans}
+    if not sources:
+        print("slicc: nothing has a certain correction", file=sys.stderr)
+        return
+    texts = {name: fixed_text(file.text, name, chosen) for name, file in sources.items()}
+    for name, text in texts.items():
+        print(_diff(name, sources[name].text, text), end="")
+    sys.stdout.flush()
+    if not unasked and not _asked(f"write {counted(len(texts), 'file')}?"):
+        print("slicc: nothing was written", file=sys.stderr)
+        return
+    for name, text in texts.items():
+        path = Path(name)
+        if path.read_bytes() != sources[name].text.encode():
+            raise Stop(f"{name} has changed meanwhile; nothing was written into it")
+        write_whole(path, text.encode())
+    print(f"slicc: {counted(len(texts), 'file')} written", file=sys.stderr)
+
+
+def _diff(name: str, before: str, after: str) -> str:
+    lines = unified_diff(before.splitlines(True), after.splitlines(True), name, name, n=1)
+    ended = (each if each.endswith("\n") else f"{each}\n\\ no line end\n" for each in lines)
+    return "".join(ended)
+
+
+def _asked(question: str) -> bool:
+    """Whether the user agrees; one that cannot be asked does not."""
+    if not sys.stdin.isatty():
+        print("slicc: add --yes to write these corrections", file=sys.stderr)
+        return False
+    print(f"slicc: {question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _is_wanted(found: Diagnostic, options: CheckOptions) -> bool:
+    from slicc.diagnostics.model import Severity
+
+    if found.severity is Severity.ERROR:
+        return True
+    return found.slug not in options.ignore and (not options.select or found.slug in options.select)

@@ -1,0 +1,1 @@
+"""Which transitions of a protocol were made: by campaigns, and by exploration."""

@@ -1,0 +1,1 @@
+"""What an editor asks of protocols while they are written."""

@@ -1,0 +1,1 @@
+"""Results of checks as values, and the formats in which continuous integration reads them."""

@@ -1,0 +1,70 @@
+"""Shrinks a failing leg and finds what is to blame, within a limit of time, in several processes.
+
+Invariant: what is printed depends on the leg and the options, except where time was short.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tester.blame.blame import Blame, blame
+from tester.blame.report import as_lines
+from tester.campaign.campaign import Campaign
+from tester.campaign.workers import OutOfTime
+from tester.program.program import Program
+from tester.program.replay_file import Leg
+from tester.shrink.search import Shrinker, Shrunk
+from tester.shrink.shrink_report import as_text, save
+from tester.shrink.trials import ParallelTrials, Trials
+
+MAX_SECONDS: Final = 60.0
+"""A last resort, for legs of which each run takes long."""
+
+OnCandidate = Callable[[int, Program], None]
+"""Called with the candidates tried so far, and the smallest program; may raise OutOfTime."""
+
+
+@dataclass(frozen=True)
+class Small:
+    """A shrunk leg, what is to blame, and where it and the other failures were written."""
+
+    shrunk: Shrunk
+    blame: Blame
+    path: Path
+    others: dict[str, Path]
+
+    def lines(self, campaign: Campaign, command: str) -> list[str]:
+        """For a report."""
+        return as_text(self.shrunk, campaign.protocol, self.others, command)
+
+    def suspects(self) -> list[str]:
+        """For a report: where the protocol goes wrong."""
+        return as_lines(self.blame)
+
+
+def small(
+    leg: Leg,
+    campaign: Campaign,
+    path: Path,
+    *,
+    budget: int,
+    jobs: int = 1,
+    on_candidate: OnCandidate | None = None,
+) -> Small:
+    """Shrink a leg and write it. Raises DoesNotFail, ReplayError."""
+    ends = time.monotonic() + MAX_SECONDS
+
+    def progress(candidates: int, program: Program) -> None:
+        if time.monotonic() > ends:
+            raise OutOfTime(f"{MAX_SECONDS:g} seconds")
+        if on_candidate is not None:
+            on_candidate(candidates, program)
+
+    with ParallelTrials(campaign, jobs) if jobs > 1 else Trials(campaign) as trials:
+        shrunk = Shrinker(leg, campaign.protocol, trials, budget, progress).run()
+        found = Blame(()) if shrunk.cut else blame(shrunk.leg, shrunk.kind, trials)
+    return Small(shrunk, found, path, save(shrunk, path))

@@ -1,0 +1,1 @@
+"""Campaigns whose legs, coverage and failures are kept in a directory: stopped, resumed, guided."""

@@ -1,0 +1,1 @@
+"""Counterexamples of an exploration as legs: programs with delays that a timed engine follows."""

@@ -1,0 +1,41 @@
+"""Several threads find what one finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tester.exploration.exploration import Exploration, Verdict, explore
+from tester.exploration.invariants import parse_invariant
+from tester.exploration.native_search import End, Rules
+from tester.exploration.small_system import Bounds
+from tests.tester.exploration.systems import protocol
+
+
+def searched(jobs: int, rules: Rules, bounds: Bounds) -> Exploration:
+    return explore(protocol("MSI"), bounds, rules, jobs=jobs)
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_the_same_states_steps_and_cells(jobs: int) -> None:
+    one = searched(1, Rules(), Bounds())
+    several = searched(jobs, Rules(), Bounds())
+    assert several.end is End.COMPLETE
+    for name in ("states", "steps", "depth", "code_bytes", "under_way", "frontier", "waiting"):
+        assert getattr(several.statistics, name) == getattr(one.statistics, name), name
+    assert several.cells == one.cells
+
+
+def test_what_is_found_is_what_one_finds() -> None:
+    text = "count(L1Cache in S) < 2"
+    rules = Rules(invariants=(parse_invariant(protocol("MSI").info, text),))
+    one = searched(1, rules, Bounds(locations=1))
+    two = searched(2, rules, Bounds(locations=1))
+    assert two.verdict is Verdict.FOUND
+    assert (two.finding, two.statistics) == (one.finding, one.statistics)
+
+
+def test_a_limit_and_bounds_are_those_of_one() -> None:
+    bounds = Bounds(lines=2, locations=1)
+    one, two = (searched(jobs, Rules(most_states=2_000), bounds) for jobs in (1, 2))
+    assert two.verdict is Verdict.LIMIT and two.complete_bound == one.complete_bound
+    assert two.statistics.states >= 2_000

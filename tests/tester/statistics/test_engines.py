@@ -1,0 +1,65 @@
+"""Both engines count the same, on every shipped protocol; and counting changes nothing of a run."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from protocols.loader import load
+from runtime.statistics.words import TallyWord, latency_bucket, least_latency
+from tester.campaign.campaign import Campaign, Options
+from tester.engines.choice import Choice
+from tester.engines.selection import choose
+from tester.statistics.statistics import Statistics
+
+OPTIONS = Options(3, 90, leg_episodes=30)
+SLOW = [
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in ("MSI", "MSI_Snoop", "MESI_Two_Level", "GPU_VIPER_APU", "MOESI_AMD_Base")
+]
+
+
+def campaign(name: str, choice: Choice, counts: bool = True) -> Campaign:
+    protocol = load(name, native=True)
+    engine = choose(choice, protocol, str, counts=counts)
+    try:
+        made = Campaign(protocol, OPTIONS, engine, counts=counts)
+        for plan in made.plans():
+            _, finding = made.run_leg(plan.leg)
+            assert finding is None
+        return made
+    finally:
+        engine.close()
+
+
+def counted(made: Campaign) -> Statistics:
+    assert made.statistics is not None
+    return made.statistics
+
+
+@pytest.mark.parametrize("name", ["MI", "GPU_VIPER", *SLOW])
+def test_engines_count_the_same(name: str) -> None:
+    native, python = (campaign(name, choice) for choice in (Choice.native, Choice.python))
+    mine, theirs = counted(native), counted(python)
+    for field in fields(Statistics):
+        assert getattr(mine, field.name) == getattr(theirs, field.name), field.name
+    assert native.coverage == python.coverage
+    assert mine.legs == 3 and sum(mine.messages.values()) > 1000
+    assert {"load", "store"} <= mine.latencies.keys()
+    for what in TallyWord:
+        if what is not TallyWord.STALLS:  # most protocols set messages aside
+            assert any(mine.tally(machine, what) for machine in mine.machines), what
+
+
+def test_counting_changes_nothing() -> None:
+    plain = campaign("MI", Choice.python, counts=False)
+    assert plain.statistics is None
+    mine = campaign("MI", Choice.python)
+    assert (mine.totals, mine.coverage) == (plain.totals, plain.coverage)
+
+
+def test_buckets_are_in_order_and_contain_their_least() -> None:
+    for ticks in (*range(300), 1 << 20, (1 << 30) + 5):
+        bucket = latency_bucket(ticks)
+        assert least_latency(bucket) <= ticks < least_latency(bucket + 1)
