@@ -95,8 +95,8 @@ _ALONE: Final = (
     Turn("line-duel", {"units": 1, "dmas": 2, "flush_percent": 0}),
     Turn("set-conflict", {"units": 1, "dmas": 0, "flush_percent": 40}),
 )
-"""One processor: what asks the other caches has none to ask. Engines and flushes are apart: each has
-hidden faults of the other."""
+"""One processor: what asks the other caches has none to ask. Engines and flushes are apart, for
+each hides faults of the other."""
 _CPU_ROTATION: Final = (
     *[Turn("set-conflict")] * 3,
     _ONE_SLOT,
