@@ -494,6 +494,7 @@ OTHERS: Final = (
         "MI_example",
         "the directory takes no transaction on its way from idle to owned",
         "DMA",
+        "only functional accesses read it; state, messages and data are the same without",
     ),
     Row(
         "71c27e6370",
