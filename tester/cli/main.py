@@ -69,8 +69,18 @@ VERBS: Final = (
     _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
     _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
     _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
-    _verb("explore", ExploreOptions, "Explore every order of messages of a small system."),
-    _verb("coverage", CoverageOptions, "Put together what runs and explorations have reached."),
+    _verb(
+        "explore",
+        ExploreOptions,
+        "Explore every order of messages of a small system.",
+        module="explore.search",
+    ),
+    _verb(
+        "coverage",
+        CoverageOptions,
+        "Put together what runs and explorations have reached.",
+        module="explore.coverage",
+    ),
     _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
     _verb(
         "generate",

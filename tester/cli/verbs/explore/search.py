@@ -17,7 +17,7 @@ from tester.cli.counterexamples import Written, write_counterexample
 from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
 from tester.cli.options.litmus import ModelChoice
-from tester.cli.verbs.explore_scenarios import explore_scenarios
+from tester.cli.verbs.explore.scenarios import explore_scenarios
 from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.exploration.coverage import cells_of, machines_of

@@ -1,0 +1,1 @@
+"""The verbs about what can be reached: explorations, scenarios in all their runs, coverage."""
