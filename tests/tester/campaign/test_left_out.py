@@ -37,8 +37,11 @@ def broken(bug: str, directory: Path, system: Path | None = None) -> LoadedProto
     ("bug", "expected", "fixed"),
     [
         ("msi-reservation-outlives-lost-race", "load-linked and far atomics", {"atomics": "line"}),
-        ("mi-dma-read-leaves-a-transaction", "agents on DMA", {"dmas": 0}),
-        ("mi-dma-write-not-merged", "stores by dma", {}),
+        pytest.param(
+            *("mi-dma-read-leaves-a-transaction", "agents on DMA", {"dmas": 0}),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("mi-dma-write-not-merged", "stores by dma", {}, marks=pytest.mark.slow),
     ],
 )
 def test_the_least_that_a_fault_needs(

@@ -56,7 +56,13 @@ def test_a_protocol_that_fails_at_once_comes_to_an_end(tmp_path: Path) -> None:
     """Legs that complete nothing use up the episodes that they were drawn with."""
     broken = BY_NAME["mi-two-owners"].plant(tmp_path)
     options = RunOptions(
-        protocol=str(broken), episodes=40, seed=1, go_on=True, quiet=True, output=tmp_path
+        protocol=str(broken),
+        episodes=40,
+        seed=1,
+        go_on=True,
+        quiet=True,
+        output=tmp_path,
+        no_shrink=True,
     )
     assert run(options) == 1
 
@@ -76,7 +82,13 @@ def test_the_time_limit_ends_the_look_behind(
 
     monkeypatch.setattr(Session, "look_behind", late)
     options = RunOptions(
-        protocol=str(broken), episodes=1000, seed=1, go_on=True, output=tmp_path, max_seconds=1000
+        protocol=str(broken),
+        episodes=1000,
+        seed=1,
+        go_on=True,
+        output=tmp_path,
+        max_seconds=1000,
+        no_shrink=True,
     )
     assert run(options) == 1
     output = capsys.readouterr().out
@@ -103,7 +115,13 @@ def test_what_makes_legs_fail_is_left_out_behind_them(
     for jobs in (1, 2):
         output = tmp_path / str(jobs)
         options = RunOptions(
-            protocol=str(main), episodes=600, seed=1, go_on=True, output=output, jobs=jobs
+            protocol=str(main),
+            episodes=600,
+            seed=1,
+            go_on=True,
+            output=output,
+            jobs=jobs,
+            no_shrink=True,
         )
         assert run(options) == 1
         text = capsys.readouterr().out.replace(str(output), "OUT")
