@@ -19,6 +19,10 @@ from tester.errors import ConfigError
 PATIENCE: Final = 5.0
 """Seconds until a process that was asked to end is killed."""
 
+_ENDINGS: Final = frozenset(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
 Serve = Callable[[Connection], None]
 """The main loop of a process; it returns when the pipe is closed."""
 
@@ -35,7 +39,12 @@ def start(serve: Serve, others: Iterable[Connection]) -> tuple[Connection, BaseP
     ours, theirs = context.Pipe()
     inherited = [*others, ours]
     process = context.Process(target=_serve, args=(serve, theirs, inherited), daemon=True)
-    process.start()
+    # What a handler raises while libraries prepare for a fork would be printed and lost.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS)
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
     return ours, process
 
@@ -53,10 +62,9 @@ def end(processes: Mapping[Connection, BaseProcess]) -> None:
 
 
 def _serve(serve: Serve, connection: Connection, inherited: list[Connection]) -> None:
-    for name in ("SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for number in _ENDINGS:
+        signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDINGS)
     for other in inherited:
         other.close()  # else their ends would stay open when their owner has ended
     serve(connection)
