@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "statistics/counters.hpp"
 #include "structures/banked_array.hpp"
 #include "types/enumerations.hpp"
 #include "block/line_map.hpp"
