@@ -45,7 +45,7 @@ class Counters:
         self._number = {id(each): number[each.MACHINE] for each in system.controllers}
         self._ports = dict(zip(system.network.ports, self.census.ports))
         self.sent: defaultdict[tuple[Any, ...], int] = defaultdict(int)
-        """By port, class of message, and what its class is told apart by."""
+        """By port, class of message, and the kind within its class."""
         self.told_by: dict[type[Message], Callable[[Any], tuple[Any, ...]]] = {}
         self.tallies = [[0] * len(TallyWord) for _ in number]
         self._latencies: dict[int, Histogram] = {}
@@ -111,7 +111,7 @@ class Counters:
         self.tallies[self._number[id(controller)]][TallyWord.STALLS] += 1
 
     def waits(self, consumer: object) -> None:
-        """A message is put aside until its line is woken."""
+        """A message waits for its line to be woken."""
         self.tallies[self._number[id(consumer)]][TallyWord.WAITS] += 1
 
     def answered(self) -> None:

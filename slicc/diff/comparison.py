@@ -33,7 +33,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Changes of one kind; ``is_table``: each is told by a line or two, not by a text."""
+    """Changes of one kind; ``is_table``: each takes a line or two, not a text."""
 
     title: str
     changes: tuple[Change, ...]

@@ -1,8 +1,8 @@
 """Deals profiles and knobs to the legs of a campaign by what recently brought new pairs.
 
 Legs are dealt in epochs. Those of the first are the usual rotation of profiles. Of a later epoch,
-a profile gets the more turns, the more pairs of transitions nobody had seen before its recent legs
-brought for the work that they took; so does each value of a knob. Invariant: what a leg is
+a profile gets the more turns, the more pairs of transitions were new in its recent legs
+for the work that they took; so does each value of a knob. Invariant: what a leg is
 dealt depends on the seed and on the legs before it, counted in transitions, never in seconds, so
 that it is the same with any number of workers.
 """

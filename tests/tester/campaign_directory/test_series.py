@@ -75,7 +75,7 @@ def test_kills_at_any_moment_lose_nothing_that_was_committed(
         kills += process.exitcode == -signal.SIGKILL
         assert legs(directory) >= known, "what was there is there"
         known = legs(directory)
-    assert kills
+    assert kills > 1
     assert campaign(options(directory, guide=True)) == 0
     assert contents(directory) == contents(undisturbed)
 

@@ -84,7 +84,7 @@ inline void count_stall(u32 machine) {
     if (counting()) tally(TALLY_STALLS, machine)++;
 }
 
-// A message is put aside until its line is woken.
+// A message waits for its line to be woken.
 inline void count_wait(u32 consumer) {
     if (counting()) tally(TALLY_WAITS, counter(COUNTER_CONSUMER_MACHINE, consumer))++;
 }
