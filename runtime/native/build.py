@@ -6,7 +6,6 @@ and the compiler's version are those it was made with.
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -18,12 +17,7 @@ from typing import Final, TypeVar
 
 from runtime.native.ctypes_api import Functions, Library, LibraryError
 from runtime.native.plan import MachineShape, Shape
-from runtime.native.toolchain.compiler import (
-    Compilation,
-    Compiler,
-    ToolchainError,
-    all_flags,
-)
+from runtime.native.toolchain.compiler import Compilation, Compiler, all_flags
 from runtime.native.toolchain.object_cache import (
     Cache,
     digest_of_files,
@@ -153,16 +147,11 @@ class Recipe:
         """The object, compiled now if it has to be. Raises ToolchainError, CacheError."""
 
         def fill(directory: Path) -> None:
+            compilation = self._start(directory)
             try:
-                compilation = self._start(directory)
-                try:
-                    compilation.wait()
-                finally:
-                    compilation.stop()
-            except ToolchainError as error:
-                if "No space left on device" in str(error):
-                    raise OSError(errno.ENOSPC, "No space left on device") from None
-                raise
+                compilation.wait()
+            finally:
+                compilation.stop()
 
         return cache.make(_KIND, self.key, fill) / _OBJECT
 

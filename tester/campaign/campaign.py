@@ -318,7 +318,13 @@ class Campaign:
         native: NativeProtocol,
         on_progress: Callable[[AnyRun], None] | None,
     ) -> NativeLegRun | None:
-        """Counted only if it passes or is interrupted; None: this engine cannot run it."""
+        """Counted only if it passes or is interrupted; None: the Python engine is to run it."""
+        try:
+            if not self.engine.is_ready(leg):
+                return None
+        except CANNOT as error:
+            self.engine = self.engine.without_native(error)
+            return None
         counted = self.statistics is not None
         run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress, counts=counted)
         run.steps = None if self._log is None else []

@@ -119,7 +119,9 @@ class Session:
         wanted = not (options.no_progress or options.quiet or trace is not None)
         self._progress = Progress(self._line, wanted)
         choice = engine_for(engine, trace)
-        self.engine = choose(choice, protocol, self.say, warn=_warn, counts=counts)
+        self.engine = choose(
+            choice, protocol, self.say, warn=_warn, counts=counts, python_meanwhile=True
+        )
         self.campaign = Campaign(protocol, drawn, self.engine, counts=counts)
         self.finds = Finds()
         """What a run has gone on behind."""

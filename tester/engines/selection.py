@@ -47,6 +47,8 @@ class EngineDisagreement(Exception):
 
 CANNOT = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
 """Why the native engine may be impossible, each with a message for the user."""
+MEANWHILE_ACCESSES: Final = 5_000
+"""The Python engine runs a leg of so many lane accesses in less time than compilers take."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Chosen:
     """The generator's native loops."""
     batch: LegBatch | None = None
     """Runs small legs of the native engine."""
+    python_meanwhile: bool = False
+    """Whether small legs run on the Python engine until the code of the native one is compiled."""
 
     @property
     def loops(self) -> CompiledLoops | None:
@@ -77,12 +81,29 @@ class Chosen:
         """Whether legs ran on code that was not optimised: that affects rates, not results."""
         return self.libraries is not None and self.libraries.began_on_tier0
 
-    def update(self) -> None:
-        """Store what was compiled meanwhile, so that forks of this process find it."""
-        if self.libraries is not None:
-            self.libraries.update()
+    def is_ready(self, leg: Leg) -> bool:
+        """Whether the native engine is to run a leg, though it may have to be compiled first.
+
+        Raises what is in CANNOT.
+        """
+        if not self.python_meanwhile or self.libraries is None:
+            return True
+        large = leg.program.lane_address.size > MEANWHILE_ACCESSES
+        return large or self.libraries.have(sizes_of(leg.description))
+
+    def update(self) -> Chosen:
+        """Store what was compiled meanwhile, so that forks of this process find it.
+
+        The result is what runs the next legs. Raises ConfigError.
+        """
         if self.pending_loops is not None:
             self.pending_loops()
+        if self.libraries is not None:
+            try:
+                self.libraries.update()
+            except CANNOT as error:
+                return self.without_native(error)
+        return self
 
     def close(self) -> None:
         """No further leg is run: stop what is still being compiled."""
@@ -117,18 +138,21 @@ def choose(
     warn: Callable[[str], None] | None = None,
     optimised: bool = False,
     counts: bool = False,
+    python_meanwhile: bool = False,
 ) -> Chosen:
     """The engine for a run. Raises ConfigError if the native one is asked for and not possible.
 
     ``notify``: see :class:`Chosen`. ``warn``: called with problems that only cost time; by default
     ``notify``. ``optimised``: compile optimised code at once, for measurements. ``counts``: its
-    legs can be counted (`tester.statistics`).
+    legs can be counted (`tester.statistics`). ``python_meanwhile``: do not wait for a compiler
+    (see :class:`Chosen`), unless the native engine is asked for.
     """
     if choice is Choice.python:
         return PYTHON
     fallback = None if choice is Choice.native else notify
     try:
-        return _native(protocol, fallback, warn or notify, optimised, counts)
+        meanwhile = python_meanwhile and fallback is not None
+        return _native(protocol, fallback, warn or notify, optimised, counts, meanwhile)
     except CANNOT as error:
         if fallback is None:
             raise ConfigError(f"--engine native: {error}") from None
@@ -141,6 +165,7 @@ def _native(
     warn: Callable[[str], None],
     optimised: bool,
     counts: bool,
+    python_meanwhile: bool,
 ) -> Chosen:
     if protocol.native is None:
         raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
@@ -149,7 +174,8 @@ def _native(
     clients = replace(TESTER_CLIENTS, counts=counts)
     libraries = Libraries(protocol.native, clients, compiler, cache, warn, optimised)
     plans = Plans(protocol.info, protocol.native.shape, counts)
-    libraries(sizes_of(protocol.description))
+    prepare = libraries.have if python_meanwhile else libraries
+    prepare(sizes_of(protocol.description))
     loops = PendingLoops(compiler, cache, warn, optimised)
     note = f"\nnote: {cache.note}" if cache.note else ""
     kinds = kinds_of(protocol.native) if counts else ()
@@ -161,6 +187,7 @@ def _native(
         libraries,
         loops,
         LegBatch(native, handover_rules_of),
+        python_meanwhile,
     )
 
 

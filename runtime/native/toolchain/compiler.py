@@ -7,6 +7,7 @@ compiler's own message.
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -55,6 +56,7 @@ _READ_BYTES: Final = 1 << 20
 _MAX_PRINTED_BYTES: Final = 1 << 26
 """A compiler that prints more is stopped."""
 _POLL_SECONDS: Final = 0.1
+_FULL: Final = "No space left on device"
 
 
 class ToolchainError(RuntimeError):
@@ -154,7 +156,10 @@ class Compilation:
             raise
 
     def finished(self) -> bool:
-        """Whether the object is there. Raises ToolchainError if it will never be."""
+        """Whether the object is there.
+
+        Raises ToolchainError if it will never be, OSError where another place may help.
+        """
         status = self._process.status()
         if status is None:
             return False
@@ -162,6 +167,8 @@ class Compilation:
         if status:
             how = f"status {status}" if status > 0 else f"signal {-status}"
             said = _shortened(self._process.printed) or "(no message)"
+            if _FULL in said:
+                raise OSError(errno.ENOSPC, _FULL)
             raise ToolchainError(f"{self._compiler} failed ({how}):\n{said}")
         if not self._output.is_file():
             raise ToolchainError(
@@ -170,7 +177,7 @@ class Compilation:
         return True
 
     def wait(self) -> None:
-        """Until it is finished. Raises ToolchainError."""
+        """Until it is finished. Raises ToolchainError, OSError."""
         self._process.wait()
         self.finished()
 

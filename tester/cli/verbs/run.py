@@ -200,7 +200,7 @@ class Series:
         with Workers(self._jobs, work, show, lambda: session.seconds_left) as workers:
             try:
                 for result in workers.results():
-                    session.engine.update()
+                    campaign.engine = campaign.engine.update()
                     if result.number and self._out_of_time(session):
                         return None
                     failed = _take(session, result)

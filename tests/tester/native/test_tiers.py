@@ -10,6 +10,7 @@ import re
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,15 @@ from runtime.native.toolchain.compiler import Compilation, Compiler, ToolchainEr
 from runtime.native.toolchain.object_cache import Cache
 from runtime.native.toolchain.pending_object import PendingObject, stop_all
 from slicc.text.command.exit_status import FINE, MISUSED
+from tester.campaign.campaign import Campaign
+from tester.engines import selection
+from tester.engines.choice import Choice
+from tester.engines.selection import choose
 from tester.generator import native_loader
 from tester.generator.native_loader import PendingLoops
 from tester.generator.native_loops import load_loops, loops_recipe
+from tester.native.batch import LegBatch
+from tester.native.leg import NativeLegRun
 from tester.native.system import TESTER_CLIENTS
 from tests.processes import gone, in_two_processes, see_end
 from tests.sampling import sampled
@@ -97,6 +104,81 @@ def test_switching_in_the_middle_of_a_run_is_not_seen(
     assert status == FINE
     assert second.endswith(" transitions/s\n")
     assert without_rates(first) == without_rates(second)
+
+
+def test_the_first_legs_do_not_wait_for_a_compiler(
+    place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Python engine runs them; the compiler that is not needed is stopped at the end."""
+    expected = run(*SMALL, "--engine", "python")[1]
+    note = tmp_path / "note"
+    body = f"[ $how = none ] || {{ sleep 600 & echo $$ $! >> {note}; wait; }}"
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
+    status, said, complaint = run(*SMALL)
+    assert (status, complaint) == (FINE, "")
+    assert "native engine, compiled by" in said
+    assert said.endswith(" transitions/s; not yet optimised at first\n")
+    assert without_rates(said)[2:] == without_rates(expected)[2:]  # not the compiler's name
+    assert note.exists()
+    assert all(gone(int(child)) for child in note.read_text().split())
+    assert objects(place) == 0
+    assert leavings(place) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_later_legs_run_natively(
+    jobs: str, place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With workers as well: they find what their parent has stored, which compiles alone."""
+    gate, done, log = tmp_path / "gate", tmp_path / "done", tmp_path / "legs"
+    wait = f"while [ ! -e {gate} ]; do sleep 0.02; done"
+    compile_ = f'{real} "$@"; case "$*" in *protocol*) touch {done};; esac; exit 0'
+    body = f"[ $how = -O0 ] && {{ {wait}; {compile_}; }}; {HURRIED}"
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
+    monkeypatch.setattr(LegBatch, "takes", lambda self, leg: False)
+    in_python, natively = Campaign._run_in_python, NativeLegRun.run
+
+    def noted_python(self: Campaign, *given: Any) -> Any:
+        note("python")
+        gate.touch()
+        while not done.exists():
+            time.sleep(0.02)
+        return in_python(self, *given)
+
+    def noted_native(self: NativeLegRun) -> Any:
+        note("native")
+        return natively(self)
+
+    def note(engine: str) -> None:
+        with log.open("a") as file:
+            file.write(f"{engine}\n")
+
+    monkeypatch.setattr(Campaign, "_run_in_python", noted_python)
+    monkeypatch.setattr(NativeLegRun, "run", noted_native)
+    small = ("--protocol", "MI", "--episodes", "240", "--seed", "3", "--leg-episodes", "20")
+    status, said, complaint = run(*small, "--jobs", jobs)
+    assert (status, complaint) == (FINE, "")
+    engines = log.read_text().split()
+    assert engines[0] == "python"
+    assert engines[-1] == "native"
+    assert len(engines) >= 12
+    assert without_rates(said)[2:] == without_rates(run(*small, "--engine", "python")[1])[2:]
+
+
+def test_large_legs_wait_for_a_compiler(
+    tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    body = "[ $how = none ] || exec sleep 600"
+    monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
+    chosen = choose(Choice.auto, loaded("MI"), print, python_meanwhile=True)
+    try:
+        assert not chosen.is_ready(leg_of("MI", "default", 7))
+        monkeypatch.setattr(selection, "MEANWHILE_ACCESSES", 10)
+        assert chosen.is_ready(leg_of("MI", "default", 7))
+    finally:
+        chosen.close()
 
 
 def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: Path) -> None:
@@ -192,6 +274,20 @@ def test_a_hanging_background_compiler_is_stopped_in_time(
     pending.stop()
     assert gone(int(note.read_text()))
     assert leavings(cache.root) == []
+
+
+def test_a_disk_that_fills_while_a_compiler_works_costs_only_time(
+    tmp_path: Path, real: Compiler
+) -> None:
+    body = f'case "$*" in *{tmp_path}/cache/*) echo "No space left on device"; exit 1;; esac'
+    compiler = Compiler((str(compiler_that(tmp_path, real, body)),), real.version)
+    cache = Cache(tmp_path / "cache")
+    libraries = Libraries(sources_of("MI"), TESTER_CLIENTS, compiler, cache, print)
+    assert not libraries.have(SIZES)
+    assert libraries(SIZES).abi() == ABI
+    assert not cache.root.is_relative_to(tmp_path)
+    assert "No space left on device" in cache.note
+    libraries.close()
 
 
 def test_stopping_twice_is_no_mistake(tmp_path: Path, real: Compiler) -> None:
