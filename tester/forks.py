@@ -7,14 +7,15 @@ its parent at the latest.
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
 from collections.abc import Callable, Iterable, Mapping
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tester.errors import ConfigError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 PATIENCE: Final = 5.0
 """Seconds until a process that was asked to end is killed."""
@@ -23,18 +24,22 @@ _ENDINGS: Final = frozenset(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 
-Serve = Callable[[Connection], None]
+Serve: TypeAlias = "Callable[[Connection], None]"
 """The main loop of a process; it returns when the pipe is closed."""
 
 
 def require_forks(what: str) -> None:
     """Raises ConfigError where the operating system has none; ``what`` needs them."""
+    import multiprocessing
+
     if "fork" not in multiprocessing.get_all_start_methods():
         raise ConfigError(f"{what}: this operating system cannot fork processes")
 
 
 def start(serve: Serve, others: Iterable[Connection]) -> tuple[Connection, BaseProcess]:
     """A new process and the parent's end of its pipe. ``others``: the parent's other pipes."""
+    import multiprocessing  # which takes longer to import than a short run has
+
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
     inherited = [*others, ours]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
@@ -34,11 +34,7 @@ from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import LegSummary, leg_summary
 from tester.campaign.profile_schedule import Turn
-from tester.campaign.relaxations import relaxed
 from tester.campaign.watcher import Watcher, Watching
-from tester.diagnosis.events.history import History
-from tester.diagnosis.failure_report import Failure, in_question, refine
-from tester.diagnosis.line_history import lines_concerned
 from tester.engines.selection import CANNOT, PYTHON, Chosen, confirm
 from tester.errors import ConfigError
 from tester.execution.events import Finding, RequestObserver, Verdict
@@ -55,6 +51,9 @@ from tester.program.replay_file import Leg, with_derived
 from tester.scenario import limited_resources, machine_roles, profiles, variants
 from tester.statistics.answers import Answers
 from tester.statistics.statistics import Statistics
+
+if TYPE_CHECKING:
+    from tester.diagnosis.failure_report import Failure
 
 NO_END: Final = 1 << 40
 """Episodes that no run has: legs are whole."""
@@ -280,7 +279,11 @@ class Campaign:
             run = self._run_in_python(leg, None, observer)
             confirm(leg, native, run)
         finding = run.outcome.finding
-        return run, None if finding is None else refine(finding, leg.program)
+        if finding is None:
+            return run, None
+        from tester.diagnosis.failure_report import refine
+
+        return run, refine(finding, leg.program)
 
     def _run_in_python(
         self,
@@ -398,6 +401,11 @@ class Campaign:
 
     def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
         """Run a failed leg again and record its history."""
+        from tester.campaign.relaxations import relaxed
+        from tester.diagnosis.events.history import History
+        from tester.diagnosis.failure_report import Failure, in_question, refine
+        from tester.diagnosis.line_history import lines_concerned
+
         program = leg.program
         system = build_system(self.protocol.info, leg.description, leg.run_key)
         about = in_question(finding, program)

@@ -15,16 +15,18 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from tester import forks
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.statistics.statistics import Statistics
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
 _AHEAD: Final = 4
 """Legs per worker that may finish before their turn: a slow one must not make the others wait."""
@@ -144,11 +146,12 @@ class Workers:
             connection.send((number, task))
 
     def _receive(self) -> None:
+        from multiprocessing.connection import wait
+
         answering = wait(list(self._under_way), self._left())
         if not answering:
             raise OutOfTime
-        for ready in answering:
-            assert isinstance(ready, Connection)
+        for ready in cast("list[Connection]", answering):
             try:
                 message = ready.recv()
             except (EOFError, ConnectionError):

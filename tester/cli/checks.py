@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from runtime.description import MAX_ENTRIES
 from slicc.text.command.options import given
 from slicc.text.files import why_not_writable
 from tester.cli.options.common import LegOptions, OutputOptions, ProtocolOptions, SeriesOptions
-from tester.cli.options.legs import RunOptions
-from tester.cli.options.trace import TraceOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
+
+if TYPE_CHECKING:
+    from tester.cli.options.run import RunOptions
+    from tester.cli.options.trace import TraceOptions
 
 _FIXED: Final = (
     *("units", "wavefronts", "lanes", "cpus", "banks", "directories", "write_back"),

@@ -12,25 +12,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NoReturn
 
-from slicc.text.command.command_line import Verb, imported, new_app
+from slicc.text.command.command_line import Verb, imported, later, new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.version import version_option
-from tester.cli.options.campaign import CampaignOptions, StatusOptions
-from tester.cli.options.coverage import CoverageOptions
-from tester.cli.options.explore import ExploreOptions
-from tester.cli.options.legs import (
-    DiffOptions,
-    GenerateOptions,
-    ReplayOptions,
-    RunOptions,
-    VerifyOptions,
-)
-from tester.cli.options.litmus import LitmusOptions
-from tester.cli.options.mutate import MutateOptions
-from tester.cli.options.report import ReportOptions
-from tester.cli.options.shrink import ShrinkOptions
-from tester.cli.options.trace import TraceOptions
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
 every byte."""
@@ -39,58 +24,75 @@ gpu-tester VERB -h shows the options of each."""
 _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
-def _verb(name: str, options: type[Any], help: str, module: str = "", **more: Any) -> Verb:
-    """``module``: where its function is, if not in one of its own name."""
+def _verb(name: str, options: str, help: str, module: str = "", **more: Any) -> Verb:
+    """``options``: module and class. ``module``: where its function is, if not in one of its own
+    name."""
     function = imported(f"tester.cli.verbs.{module or name}", name)
-    return Verb(name, options, lambda given: _status(lambda: function(given)), help, **more)
+    place, _, kind = options.partition(".")
+    known = later(f"tester.cli.options.{place}", kind)
+    return Verb(name, known, lambda given: _status(lambda: function(given)), help, **more)
 
 
 VERBS: Final = (
-    _verb("run", RunOptions, "Run legs drawn from a seed (the default)."),
+    _verb("run", "run.RunOptions", "Run legs drawn from a seed (the default)."),
     _verb(
         "replay",
-        ReplayOptions,
+        "legs.ReplayOptions",
         "Run the one leg in a replay file again, as it was.",
         refusal="replay runs a leg as it is, so {option} has no effect with it",
     ),
-    _verb("trace", TraceOptions, "Run the requests in a CSV file; say what they cost."),
+    _verb("trace", "trace.TraceOptions", "Run the requests in a CSV file; say what they cost."),
     _verb(
         "campaign",
-        CampaignOptions,
+        "campaign.CampaignOptions",
         "Run legs for days; what they bring is kept in a directory.",
     ),
     _verb(
         "status",
-        StatusOptions,
+        "campaign.StatusOptions",
         "Show what a campaign in a directory has done so far.",
         module="campaign",
     ),
-    _verb("shrink", ShrinkOptions, "Bring a failing leg down to the least that still fails."),
-    _verb("litmus", LitmusOptions, "Run scenarios and litmus tests many times; count outcomes."),
-    _verb("report", ReportOptions, "Draw the run of a leg as one page to look at and to forward."),
-    _verb("mutate", MutateOptions, "Make mistakes in a protocol and count those that legs find."),
+    _verb(
+        "shrink", "shrink.ShrinkOptions", "Bring a failing leg down to the least that still fails."
+    ),
+    _verb(
+        "litmus",
+        "litmus.LitmusOptions",
+        "Run scenarios and litmus tests many times; count outcomes.",
+    ),
+    _verb(
+        "report",
+        "report.ReportOptions",
+        "Draw the run of a leg as one page to look at and to forward.",
+    ),
+    _verb(
+        "mutate",
+        "mutate.MutateOptions",
+        "Make mistakes in a protocol and count those that legs find.",
+    ),
     _verb(
         "explore",
-        ExploreOptions,
+        "explore.ExploreOptions",
         "Explore every order of messages of a small system.",
         module="explore.search",
     ),
     _verb(
         "coverage",
-        CoverageOptions,
+        "coverage.CoverageOptions",
         "Put together what runs and explorations have reached.",
         module="explore.coverage",
     ),
-    _verb("diff", DiffOptions, "Run both engines and show where they first differ."),
+    _verb("diff", "legs.DiffOptions", "Run both engines and show where they first differ."),
     _verb(
         "generate",
-        GenerateOptions,
+        "legs.GenerateOptions",
         "Write the first leg of a run as a replay file; run nothing.",
         module="programs",
     ),
     _verb(
         "verify",
-        VerifyOptions,
+        "legs.VerifyOptions",
         "Judge the program in a replay file by a slow second opinion.",
         module="programs",
     ),

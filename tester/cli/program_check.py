@@ -6,7 +6,6 @@ finds is a bug of ours, never of a protocol.
 
 from __future__ import annotations
 
-from tester.program import verifier
 from tester.program.replay_file import Leg
 
 
@@ -21,6 +20,8 @@ class ProgramWrong(Exception):
 
 def require_right(leg: Leg) -> None:
     """Raises ProgramWrong."""
+    from tester.program import verifier
+
     problems = verifier.verify(leg.program)
     if problems:
         raise ProgramWrong(leg, problems)

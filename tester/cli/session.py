@@ -1,7 +1,8 @@
 """What the verbs share that run legs: live progress, verdict, reports, files.
 
 Results go to stdout and are the same for the same command, except for the last line of rates;
-progress and errors go to stderr. Invariant: whatever happens, what was completed is reported.
+progress and errors go to stderr. What only failures need is imported when there is one: most runs
+pass, and are short. Invariant: whatever happens, what was completed is reported.
 """
 
 from __future__ import annotations
@@ -14,43 +15,35 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol, reachable
-from protocols.unsent import unsent_cells
-from slicc.coverage.cells import Cells
-from slicc.coverage.file import write_cells
-from slicc.coverage.report import never_hit
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
 from slicc.text.wording import duration, listed
-from tester.blame.small_leg import Small, small
 from tester.campaign.campaign import AnyRun, Campaign, Options, kind_of
-from tester.campaign.left_out import ROUNDS, behind
 from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
-from tester.cli.trace_output import Tracer
-from tester.diagnosis.failure_report import Failure, render
 from tester.engines.choice import Choice
 from tester.engines.selection import EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.execution.events import Finding, Verdict
 from tester.execution.leg import LegRun
-from tester.formats.documents import RunEnd
-from tester.formats.run_record import FailureRecord, RunRecord
-from tester.program.program import Program
+from tester.formats.run_record import FailureRecord, RunEnd, RunRecord
 from tester.program.replay_file import Leg, ReplayError, save_leg
 from tester.scenario.machine_roles import undriven
-from tester.shrink.leg_page import write_leg_page
-from tester.shrink.measure import Size
-from tester.shrink.search import DoesNotFail, finding_of
-from tester.shrink.shrink_report import small_file
-from tester.statistics.documents import write as write_statistics
 from tester.statistics.formats import StatsFormat
+
+if TYPE_CHECKING:
+    from slicc.coverage.cells import Cells
+    from tester.blame.small_leg import Small
+    from tester.cli.trace_output import Tracer
+    from tester.diagnosis.failure_report import Failure
+    from tester.program.program import Program
 
 Failed = tuple[Leg, LegRun, Finding]
 
@@ -129,6 +122,8 @@ class Session:
         self._earlier: list[Campaign] = []
         self._tracer: Tracer | None = None
         if trace is not None:
+            from tester.cli.trace_output import Tracer
+
             self._tracer = Tracer(trace, protocol.description.line_size)
 
     @property
@@ -182,11 +177,15 @@ class Session:
         cells = self._cells() if long or self.options.coverage is not None else None
         self._summary(status, cells if long else None)
         if cells is not None and self.options.coverage is not None:
+            from slicc.coverage.file import write_cells
+
             write_cells(cells, self.options.coverage)
         return status
 
     def _cells(self) -> Cells:
         """What was hit so far, and what cannot be."""
+        from protocols.unsent import unsent_cells
+
         coverage, options = self.campaign.coverage, self.options
         unsent = unsent_cells(self.protocol, coverage.machines, options.include, options.prelude)
         return coverage.cells(self.protocol.identity.digest, unsent)
@@ -232,6 +231,8 @@ class Session:
 
         Raises OutOfTime.
         """
+        from tester.campaign.left_out import ROUNDS, behind
+
         failures = self.finds.take_legs()
         if len(self._earlier) + 1 == ROUNDS:
             return False
@@ -295,6 +296,8 @@ class Session:
 
     def _report(self, leg: Leg, run: LegRun, finding: Finding) -> Path:
         """Print a failure; where its replay file is."""
+        from tester.diagnosis.failure_report import render
+
         path = self._file_of(leg)
         failure = self.campaign.explain(leg, run, finding)
         failure.reproduce = self._command("replay", path)
@@ -318,6 +321,10 @@ class Session:
         """
         if failure.finding.verdict is Verdict.RUNAWAY or not failure.repeated:
             return None
+        from tester.blame.small_leg import small
+        from tester.shrink.measure import Size
+        from tester.shrink.search import DoesNotFail
+        from tester.shrink.shrink_report import small_file
 
         def show(candidates: int, program: Program) -> None:
             self._shrinking = f"shrinking: {candidates:,} candidates, {Size.of(program)}"
@@ -344,6 +351,9 @@ class Session:
 
     def _page(self, found: Small, command: str) -> list[str]:
         """Write the page beside a shrunk leg; how the report names it."""
+        from tester.shrink.leg_page import write_leg_page
+        from tester.shrink.search import finding_of
+
         path = found.path.with_suffix(".html")
         leg, protocol = found.shrunk.leg, self.protocol
         try:
@@ -424,9 +434,11 @@ class Session:
         statistics, totals = self.campaign.statistics, self.campaign.totals
         if path is None or statistics is None:
             return
+        from tester.statistics.documents import write as write_document
+
         name, seed = self.protocol.identity.name, self.drawn.seed
         title = f"{name}: {totals.episodes:,} episodes, seed {seed}"
-        write_statistics(statistics, path, format, title)
+        write_document(statistics, path, format, title)
 
     def _summary(self, status: int, cells: Cells | None) -> None:
         """``cells``: of a run so long that what it has not hit is of interest."""
@@ -451,8 +463,8 @@ class Session:
             print("coverage (executed / defined transitions)")
             for line in campaign.coverage.summary():
                 print(f"  {line}")
-            for line in () if cells is None else never_hit(cells):
-                print(printable_lines(f"  {line}"))
+            if cells is not None:
+                _print_never_hit(cells)
         seconds = self.seconds
         code = "; not yet optimised at first" if self.engine.began_on_tier0 else ""
         print(
@@ -461,6 +473,13 @@ class Session:
             f"{campaign.transitions / seconds:,.0f} transitions/s{code}",
             flush=True,
         )
+
+
+def _print_never_hit(cells: Cells) -> None:
+    from slicc.coverage.report import never_hit
+
+    for line in never_hit(cells):
+        print(printable_lines(f"  {line}"))
 
 
 def _word(status: int) -> str:

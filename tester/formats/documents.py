@@ -6,21 +6,17 @@ Invariant: the same run gives the same document, except for its seconds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
-from protocols.loader import LoadedProtocol
-from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.data import json_text
 from slicc.text.results.github import github_text
 from slicc.text.results.junit import junit_text
 from slicc.text.results.model import Case, Fault, Found, Level, Rule, Suite, Tool
 from slicc.text.results.sarif import sarif_text
-from tester.campaign.campaign import Totals
-from tester.campaign.coverage import Coverage
 from tester.execution.events import Verdict
 from tester.formats.formats import ResultFormat
-from tester.formats.run_record import FailureRecord, ProfileRecord, RunRecord
+from tester.formats.run_record import FailureRecord, ProfileRecord, RunEnd
 
 SCHEMA: Final = "gpu-tester.run/1"
 _VERDICTS: Final[Mapping[Verdict, str]] = {
@@ -44,27 +40,6 @@ _VERDICTS: Final[Mapping[Verdict, str]] = {
     Verdict.FAILED_CHECK: "A check of the user's own failed.",
     Verdict.RUNAWAY: "A machine worked without end in one tick.",
 }
-
-
-@dataclass(frozen=True)
-class RunEnd:
-    """A run that has ended. ``word``: its verdict, as the text has it."""
-
-    record: RunRecord
-    protocol: LoadedProtocol
-    totals: Totals
-    coverage: Coverage
-    seed: int
-    version: str
-    engine: str
-    status: int
-    word: str
-    seconds: float
-
-    @property
-    def complete(self) -> bool:
-        """Whether the tester came to a verdict about the protocol."""
-        return self.status in (FINE, FOUND)
 
 
 def document(format: ResultFormat, end: RunEnd) -> str:

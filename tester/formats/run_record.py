@@ -9,11 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from protocols.loader import LoadedProtocol, locate
-from slicc.text.results.model import Place, place_name
-from tester.blame.blame import Blame
-from tester.diagnosis.failure_report import Failure
+from slicc.text.command.exit_status import FINE, FOUND
+from tester.campaign.campaign import Totals
+from tester.campaign.coverage import Coverage
+
+if TYPE_CHECKING:
+    from slicc.text.results.model import Place
+    from tester.blame.blame import Blame
+    from tester.diagnosis.failure_report import Failure
 
 
 @dataclass
@@ -63,6 +69,8 @@ class FailureRecord:
 
     def place(self, protocol: LoadedProtocol) -> Place:
         """The line of the transition to blame; else that of the protocol's driver."""
+        from slicc.text.results.model import Place, place_name
+
         name, _, line = self.where.rpartition(":")
         driver = Path(protocol.identity.path or locate(protocol.identity.name)[0])
         for file in _files_named(name, driver, protocol):
@@ -84,6 +92,27 @@ class RunRecord:
         record.legs += 1
         if kind:
             record.failed[kind] = record.failed.get(kind, 0) + 1
+
+
+@dataclass(frozen=True)
+class RunEnd:
+    """A run that has ended. ``word``: its verdict, as the text has it."""
+
+    record: RunRecord
+    protocol: LoadedProtocol
+    totals: Totals
+    coverage: Coverage
+    seed: int
+    version: str
+    engine: str
+    status: int
+    word: str
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether the tester came to a verdict about the protocol."""
+        return self.status in (FINE, FOUND)
 
 
 def _blamed(failure: Failure, blame: Blame | None) -> tuple[str, str]:

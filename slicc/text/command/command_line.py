@@ -1,7 +1,8 @@
 """From a dataclass of `slicc.text.command.options` to a command that typer runs, and its help.
 
 Invariant: a command is called with one object of its class, every field of it read and within
-its limits; only the verb that is used is built, because typer takes a millisecond an option.
+its limits; only the verb that is used is built, because typer takes a millisecond an option, and a
+class of options some milliseconds.
 """
 
 from __future__ import annotations
@@ -29,14 +30,25 @@ ASK: Final = "--complete"
 class Verb:
     """``run`` takes an object of ``options``; its result is the exit status if it is an integer.
 
-    ``refusal``: the message about an option that only ``others`` have.
+    ``kind``: that class, or what imports it. ``refusal``: the message about an option that only
+    ``others`` have.
     """
 
     name: str
-    options: type[Any]
+    kind: type[Any] | Callable[[], type[Any]]
     run: Callable[[Any], object]
     help: str
     refusal: str = "No such option: {option}. It is an option of {others}."
+
+    @property
+    def options(self) -> type[Any]:
+        """The dataclass of its options."""
+        return self.kind if isinstance(self.kind, type) else self.kind()
+
+
+def later(module: str, name: str) -> Callable[[], type[Any]]:
+    """A class that is imported when it is needed."""
+    return lambda: getattr(import_module(module), name)
 
 
 def imported(module: str, function: str) -> Callable[[Any], object]:

@@ -13,7 +13,7 @@ from tester.cli.options.common import (
     run_option,
     system_option,
 )
-from tester.cli.options.legs import STATS, STATS_FORMAT
+from tester.cli.options.run import STATS, STATS_FORMAT
 from tester.statistics.formats import StatsFormat
 
 

@@ -6,7 +6,7 @@ import secrets
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
@@ -15,18 +15,21 @@ from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.campaign.leg_summary import defects_summary
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
-from tester.cli.options.campaign import CampaignOptions
 from tester.cli.options.common import LegOptions
-from tester.cli.options.legs import DiffOptions, GenerateOptions, RunOptions
+from tester.cli.options.run import RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
 from tester.cli.session import Failed, Session, Shrink, ending, engine_for, tune_collector
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
-from tester.formats.documents import RunEnd, document
-from tester.formats.formats import text_beside
+from tester.formats.formats import ResultFormat, text_beside
+from tester.formats.run_record import RunEnd
 from tester.program.replay_file import Leg, save_leg
 from tester.scenario import profiles
+
+if TYPE_CHECKING:
+    from tester.cli.options.campaign import CampaignOptions
+    from tester.cli.options.legs import DiffOptions, GenerateOptions
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _SHOW_AFTER: Final = 0.2
@@ -37,7 +40,10 @@ def run(options: RunOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     with text_beside(options.format):
         end = _run(options)
-    print(document(options.format, end), end="")
+    if options.format is not ResultFormat.text:
+        from tester.formats.documents import document
+
+        print(document(options.format, end), end="")
     return end.status
 
 

@@ -14,7 +14,7 @@ from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import SystemDescription
 from tester.campaign.campaign import Campaign, Options, agents_of, avoided
-from tester.cli.options.legs import RunOptions
+from tester.cli.options.run import RunOptions
 from tester.cli.usable_options import check_usable
 from tester.cli.verbs.run import run
 from tester.errors import ConfigError

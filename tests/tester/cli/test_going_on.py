@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tester.cli.options.legs import RunOptions
+from tester.cli.options.run import RunOptions
 from tester.cli.session import Session
 from tester.cli.verbs.run import run
 from tests.planted.bug import plant_together

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tester.cli.main import app
-from tester.cli.options.legs import RunOptions
+from tester.cli.options.run import RunOptions
 from tester.cli.verbs import run as verb
 from tester.execution.events import Verdict
 from tester.formats.documents import _VERDICTS, RunEnd, document

@@ -8,7 +8,7 @@ import pytest
 
 from protocols import shipped
 from protocols.loader import load_protocol
-from tester.cli.options.legs import RunOptions
+from tester.cli.options.run import RunOptions
 from tester.cli.verbs.run import run
 from tester.scenario.machine_roles import undriven
 
