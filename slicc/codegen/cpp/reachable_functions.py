@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import networkx as nx
-
 from slicc import ir
 from slicc.codegen.body_analysis import walk
+from slicc.resolve.call_order import Visit, depth_first
 
 PREFETCH = "enqueuePrefetch"
 """The function that a prefetcher calls for lines to prefetch."""
@@ -31,33 +30,39 @@ def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.F
         if struct.kind is ir.StructKind.ENTRY and method.written_name == INVALIDATE
     ]
     runtime = ir.FunctionRef(machine.name, None, "")  # calls the entry points
-    graph: nx.DiGraph[ir.FunctionRef] = nx.DiGraph()
-    graph.add_node(runtime)
+    graph: dict[ir.FunctionRef, dict[ir.FunctionRef, None]] = {runtime: {}}
+
+    def arrow(caller: ir.FunctionRef, callee: ir.FunctionRef) -> None:
+        graph.setdefault(caller, {})[callee] = None
+        graph.setdefault(callee, {})
 
     def arrows(caller: ir.FunctionRef, body: tuple[ir.Stmt, ...]) -> None:
         for node in walk(_run(body)):
             match node:
                 case ir.CallFunction(function=ref) | ir.CallStructMethod(function=ref):
-                    graph.add_edge(caller, ref)
+                    arrow(caller, ref)
                 case ir.CallMethod(method="htmAbortTransaction"):
-                    graph.add_edges_from((caller, ref) for ref in invalidated)
+                    for ref in invalidated:
+                        arrow(caller, ref)
                 case _:
                     pass
 
     for name in _roots(machine):
         function = by_name(machine, name)
         if function is not None:
-            graph.add_edge(runtime, function.ref)
+            arrow(runtime, function.ref)
     for port in machine.in_ports:
         for handler in (port.resource_stall_handler, port.protocol_stall_handler):
             if handler is not None:
-                graph.add_edge(runtime, handler)
+                arrow(runtime, handler)
         arrows(runtime, port.body)
     for action in actions_of(machine):
         arrows(runtime, action.body)
     for ref, function in known.items():
         arrows(ref, function.body)
-    return [known[ref] for ref in nx.dfs_postorder_nodes(graph, runtime) if ref in known]
+    left = [ref for visit, ref in depth_first(graph) if visit is Visit.LEFT]
+    reached = left[: left.index(runtime)]  # the search begins with the runtime's calls
+    return [known[ref] for ref in reached if ref in known]
 
 
 def _run(body: tuple[ir.Stmt, ...]) -> tuple[ir.Stmt, ...]:

@@ -13,10 +13,12 @@ from slicc.diagnostics.model import SHOWN_PER_FILE, DiagnosticSink
 from slicc.parser import table_cache
 from slicc.parser.ast_builder import TreeBuilder
 from slicc.parser.parser import parse
-from slicc.parser.table_cache import OPTIONS, grammar_text, load_parser, private_directory
+from slicc.parser.table_cache import OPTIONS, grammar_text, load_parser
 from slicc.parser.token_names import TokenNames
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
+from slicc.text import private_files
+from slicc.text.private_files import private_directory
 from tests.sampling import sampled
 
 
@@ -216,7 +218,7 @@ def test_table_is_stored_privately_and_used(cache: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    "content", sampled([table_cache._FORMAT + b"x" * 100, b"", b"nonsense"], 3)
+    "content", sampled([private_files._FORMAT + b"x" * 100, b"", b"nonsense"], 3)
 )
 def test_damaged_table_is_built_anew(cache: Path, content: bytes) -> None:
     assert parses()
