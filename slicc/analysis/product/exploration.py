@@ -313,7 +313,7 @@ def _remember(walk: _Walk, channel: Channel, outcome: Outcome, fresh: bool) -> N
     """Note what a move comes from and which messages are its own."""
     number = len(walk.way)
     walk.way.append(outcome.move)
-    senders = dict(walk.senders)
+    senders = walk.senders
     if fresh:
         senders[channel] = (-1,)
     walk.causes.append(senders.get(channel, (-1,))[0])
@@ -323,14 +323,16 @@ def _remember(walk: _Walk, channel: Channel, outcome: Outcome, fresh: bool) -> N
         walk.left[channel] = number
     else:
         head, *rest = senders[channel]
-        senders[channel] = tuple(rest) if outcome.head == "popped" else (*rest, head)
+        after = tuple(rest) if outcome.head == "popped" else (*rest, head)
+        senders[channel] = after
+        if not after:
+            del senders[channel]
         walk.left.pop(channel, None)
     for key, _ in outcome.woken:
         senders[key] = (-1, *senders.get(key, ()))
         walk.left.pop(key, None)
     for key, _ in outcome.sent:
         senders[key] = (*senders.get(key, ()), number)
-    walk.senders = {key: numbers for key, numbers in senders.items() if numbers}
 
 
 def _last_effect(walk: _Walk, root: int) -> int:

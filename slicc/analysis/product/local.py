@@ -149,6 +149,7 @@ class Machines:
         self.polls = 0
         """How often a port was run, which is what a search costs."""
         self._known: dict[tuple[Channel, int, int, bool], Attempt] = {}
+        self._requests: dict[tuple[int, str, str, int], int] = {}
 
     def start(self) -> tuple[int, ...]:
         """What the machines hold at the start."""
@@ -165,8 +166,12 @@ class Machines:
 
     def request(self, index: int, port: Port, kind: str, line: int) -> int:
         """A request of a processor or a DMA engine, as a message."""
-        model = self.nodes[index][0]
-        return self.messages.of(freeze(_request(model, port, kind, line)))
+        key = (index, port.name, kind, line)
+        known = self._requests.get(key)
+        if known is None:
+            made = _request(self.nodes[index][0], port, kind, line)
+            known = self._requests[key] = self.messages.of(freeze(made))
+        return known
 
     def elsewhere(self, message: int) -> int:
         """The same message for the other line."""
