@@ -1,8 +1,9 @@
 """Contents and trees of files, each read and parsed once.
 
-Commands read every file anew. An editor keeps :class:`Trees` between two compilations, so that only
-a file whose text changed is parsed again. Invariant: what a tree reported when it was made is
-reported again with every use of it in another compilation.
+Commands read every file anew. An editor keeps :class:`Trees` between two compilations, and trees
+of large texts are kept between two runs (``kept_trees``), so that only a file whose text changed
+is parsed again. Invariant: what a tree reported when it was made is reported again with every use
+of it in another compilation.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from slicc.diagnostics.model import Diagnostic, DiagnosticSink, Severity
+from slicc.loading.kept_trees import keep_tree, kept_tree
 from slicc.loading.reader import Unreadable, decode, read_bytes, real_path
 from slicc.parser.parser import parse, parse_partially
 from slicc.source import SourceFile
@@ -47,10 +49,18 @@ class Trees:
         """The tree of a text; parsed if it is not the last one of that file."""
         kept = self._kept.get(path)
         if kept is None or (kept.source.name, kept.source.text) != (source.name, source.text):
-            sink = DiagnosticSink()
-            unit = (parse_partially if self.partial else parse)(source, sink)
-            kept = self._kept[path] = Tree(source, unit, tuple(sink.diagnostics))
+            kept = self._kept[path] = self._tree(path, source)
         return kept
+
+    def _tree(self, path: Path, source: SourceFile) -> Tree:
+        unit = kept_tree(path, source)
+        if unit is not None:
+            return Tree(source, unit, ())
+        sink = DiagnosticSink()
+        unit = (parse_partially if self.partial else parse)(source, sink)
+        if unit is not None and not sink.diagnostics:
+            keep_tree(path, source, unit)
+        return Tree(source, unit, tuple(sink.diagnostics))
 
 
 class Texts:

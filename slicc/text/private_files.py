@@ -36,8 +36,12 @@ def load(name: str) -> bytes | None:
     return payload if content[:_HEADER] == _header(payload) else None
 
 
-def store(name: str, payload: bytes) -> None:
-    """Write under a temporary name, then rename: readers see all of it or none."""
+def store(name: str, payload: bytes, most: int | None = None) -> None:
+    """Write under a temporary name, then rename: readers see all of it or none.
+
+    ``most``: how many files of its kind (what the name begins with, up to a hyphen) may be there;
+    those that were written first go.
+    """
     directory = private_directory()
     if directory is None:
         return
@@ -47,11 +51,21 @@ def store(name: str, payload: bytes) -> None:
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(_header(payload) + payload)
             Path(temporary).replace(directory / name)
+            if most is not None:
+                _prune(directory, f"{name.partition('-')[0]}-", most)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError:  # a full disk is no error here
         return
+
+
+def _prune(directory: Path, prefix: str, most: int) -> None:
+    there = [each for each in os.scandir(directory) if each.name.startswith(prefix)]
+    if len(there) > most:
+        there.sort(key=lambda each: each.stat().st_mtime_ns, reverse=True)
+        for each in there[most:]:
+            Path(each).unlink(missing_ok=True)
 
 
 def private_directory() -> Path | None:
