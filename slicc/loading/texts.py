@@ -58,8 +58,8 @@ class Trees:
             return Tree(source, unit, ())
         sink = DiagnosticSink()
         unit = (parse_partially if self.partial else parse)(source, sink)
-        if unit is not None and not sink.diagnostics:
-            keep_tree(path, source, unit)
+        if unit is not None and not sink.diagnostics and not self.partial:
+            keep_tree(path, source, unit)  # an editor would write with every key
         return Tree(source, unit, tuple(sink.diagnostics))
 
 
