@@ -1,8 +1,8 @@
 """Scopes, where threads are, and whether two operations are in scope of each other.
 
-The one place that decides this: the axiomatic model and the race check of kernels both ask it. HSA
-arranges threads in a tree (system, agent, work-group, wavefront, work-item); a scope names a level
-of it, and an instance of a scope is the subtree that the operation's thread is in.
+The one place that decides this. HSA arranges threads in a tree (system, agent, work-group,
+wavefront, work-item); a scope names a level of it, and an instance of a scope is the subtree that
+the operation's thread is in.
 
 Invariant: `inclusive` is symmetric, and widening a scope never makes it false.
 """
