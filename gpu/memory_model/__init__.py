@@ -1,0 +1,1 @@
+"""What the scoped memory model of HSA and OpenCL lets a small program end with."""
