@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from scenario_text.conditions import Model, Place, Register
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
 from tester.litmus.series import run_series
 from tester.litmus.single_run import run_in_python, run_once
 from tester.litmus.variations import variation
-from tester.scenario_text.conditions import Model, Place, Register
 from tests.compiling import compiler
 from tests.tester.scenarios import SB, bound, native_engine, protocol
 

@@ -1,7 +1,7 @@
 """What an author wrote: a scenario as frozen, typed, located values.
 
 Two scenarios are equal if they say the same, wherever it is written; what
-`tester.scenario_text.printer` writes of one is read as an equal one. Invariant: names and offsets
+`scenario_text.printer` writes of one is read as an equal one. Invariant: names and offsets
 are as written; nothing here knows a protocol, a system or an address that the text does not state.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from scenario_text.conditions import Condition, Model, Place
 from slicc.source import NOWHERE, Span
-from tester.scenario_text.conditions import Condition, Model, Place
 
 DEFAULT_BYTES: Final = 4
 """Size of an access that states none."""

@@ -13,11 +13,15 @@ from lark import Token, Transformer
 from lark.tree import Meta
 from lark.visitors import v_args
 
-from slicc.source import SourceFile, Span
-from tester.limits import LIMITS
-from tester.program.program import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import (
+from scenario_text import syntax
+from scenario_text.bounds import (
+    LONGEST_LIMIT,
+    MAX_LANES,
+    MAX_PROGRAM_AGENTS,
+    MAX_TRANSFER_BYTES,
+    MOST_EPISODES,
+)
+from scenario_text.conditions import (
     Comparison,
     Condition,
     Conjunction,
@@ -29,7 +33,8 @@ from tester.scenario_text.conditions import (
     Quantifier,
     Register,
 )
-from tester.scenario_text.errors import ScenarioError
+from scenario_text.errors import ScenarioError
+from slicc.source import SourceFile, Span
 
 MAX_STEPS: Final = 20_000
 MAX_BYTES: Final = 1 << 18
@@ -123,7 +128,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return _Heading("delays", tuple(map(self._name, children)), span)
 
     def limit(self, meta: Meta, children: list[_Number]) -> _Heading:
-        ticks = children[0].within(1, LIMITS["deadlock_limit"].high, "a number of ticks")
+        ticks = children[0].within(1, LONGEST_LIMIT, "a number of ticks")
         return _Heading("limit", ticks, self.at(meta))
 
     def without(self, meta: Meta, children: list[Token]) -> _Heading:
@@ -238,8 +243,7 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def after(self, meta: Meta, children: list[Any]) -> syntax.After:
         name, *count = children
-        most = LIMITS["leg_episodes"].high
-        number = count[0].within(1, most, "a number of episodes") if count else None
+        number = count[0].within(1, MOST_EPISODES, "a number of episodes") if count else None
         return syntax.After(self._name(name), number, span=self.at(meta))
 
     acquire, release, flush = _mark("acquire"), _mark("release"), _mark("flush")
