@@ -109,6 +109,12 @@ def cast_of(protocol: LoadedProtocol, description: SystemDescription) -> Cast:
 
 def _check_headings(scenario: syntax.Scenario, protocol: LoadedProtocol) -> None:
     """Whether a text is for this protocol, and its delays exist. Raises ScenarioError."""
+    of_kernels = scenario.of_kernels()
+    if of_kernels is not None:
+        what = "this belongs to a test of kernels, which have places, orders and scopes"
+        raise ScenarioError(
+            "program", what, of_kernels, help="gpu.litmus.scenario reads it (docs/scenarios.md)"
+        )
     own = protocol.identity.name
     if scenario.protocol is not None and scenario.protocol != own:
         what = f"the scenario is for {scenario.protocol}, the protocol is {own}"

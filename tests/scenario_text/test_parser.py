@@ -104,7 +104,7 @@ ONE = 'scenario "x"\nP0 | P1\nstore A = 1 | load A -> r0\n\nexists P1:r0 = 1\n'
     ("old", "new", "slug", "message", "marked"),
     [
         ("store A", "stroe A", "syntax", "did you mean `store`?", "stroe"),
-        ("A = 1 ", "A = ", "syntax", "`|` stands where a number should", "|"),
+        ("A = 1 ", "A = ", "syntax", "`|` stands where a name or a number should", "|"),
         ("exists", "$", "syntax", "`$` means nothing here", "$"),
         ("P1:r0", "P2:r0", "name", "there is no thread P2", "P2:r0"),
         ("P1:r0", "P1:r1", "name", "no operation of P1 returns to r1", "P1:r1"),
