@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from scenario_text.bounds import LONGEST_LIMIT, MOST_EPISODES
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -91,8 +93,8 @@ RUN: Final[Mapping[str, Limit]] = MappingProxyType(
     {
         "episodes": Limit(1, 1 << 40),
         "seed": Limit(0, (1 << 64) - 1),
-        "leg_episodes": Limit(1, 1 << 20),
-        "deadlock_limit": Limit(100, 1 << 40),
+        "leg_episodes": Limit(1, MOST_EPISODES),
+        "deadlock_limit": Limit(100, LONGEST_LIMIT),
         "jobs": Limit(1, 256),
         "history": Limit(1, HISTORY_ROWS),
         "shrink_budget": Limit(1, 1 << 30),

@@ -234,6 +234,10 @@ class BareDevice:
             raise HostError(f"kernel {kernel.name} belongs to no code object")
         return self.load(kernel.owner).kernels[kernel.name]
 
+    def register(self, kernel: LoadedKernel) -> None:
+        """Let packets name a kernel that the host has written to memory itself."""
+        self._kernels[kernel.object_address] = kernel
+
     def kernel_at(self, address: int) -> LoadedKernel | None:
         """The kernel whose descriptor lies there."""
         return self._kernels.get(address)

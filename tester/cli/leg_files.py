@@ -9,6 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol, load_texts
+from scenario_text.errors import ScenarioError
+from scenario_text.parser import read_scenario
+from scenario_text.syntax import Scenario
 from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.cli.options.common import ProtocolOptions
 from tester.engines.choice import Choice
@@ -16,9 +19,6 @@ from tester.errors import ConfigError
 from tester.litmus.binding import Bound, bind
 from tester.litmus.shipped import SUFFIX
 from tester.program.replay_file import Leg, ReplayError, load_leg
-from tester.scenario_text.errors import ScenarioError
-from tester.scenario_text.parser import read_scenario
-from tester.scenario_text.syntax import Scenario
 
 
 def is_text(file: Path) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from itertools import product
 
 from runtime.system.system import build_system
+from scenario_text.conditions import Model, outcome_text
+from scenario_text.printer import printed
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.terminal import printable_lines
 from tester.cli.options.legs import ReplayOptions
@@ -18,8 +20,6 @@ from tester.litmus.binding import Bound
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.single_run import run_in_python
 from tester.program.expectations import touched_lines
-from tester.scenario_text.conditions import Model, outcome_text
-from tester.scenario_text.printer import printed
 
 
 def replay_outcomes(bound: Bound, options: ReplayOptions) -> int:

@@ -9,17 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
 from tester.errors import ConfigError
 from tester.limits import MAX_LENGTH
 from tester.program.address_map import MapConfig
-from tester.program.program import (
-    DMA,
-    MAX_ACCESS_BYTES,
-    MAX_LANES,
-    MAX_PROGRAM_AGENTS,
-    MAX_TRANSFER_BYTES,
-    AgentSpec,
-)
+from tester.program.program import DMA, MAX_ACCESS_BYTES, AgentSpec
 
 EPISODES: Final = "episodes"
 CHECKS: Final = "checks"

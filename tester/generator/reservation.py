@@ -20,11 +20,12 @@ from typing import Final
 
 import numpy as np
 
+from scenario_text.bounds import MAX_LANES
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
 from tester.generator.cell_requests import CellRequests
 from tester.generator.native_loops import CompiledLoops, Selection
-from tester.program.program import INACTIVE, MAX_LANES
+from tester.program.program import INACTIVE
 
 ROUNDS: Final = 8
 """How often a lane tries to find a free cell for an action."""

@@ -17,19 +17,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.prng import Prng
+from scenario_text.bounds import MAX_TRANSFER_BYTES
 from tester.arrays import BoolArray, ByteArray, IntArray
 from tester.counter_rng import CounterRng
 from tester.generator.config import GeneratorConfig
 from tester.generator.reservation import Reservations
 from tester.program.address_map import AddressMap
-from tester.program.program import (
-    ATOMIC,
-    BARE,
-    MAX_ACCESS_BYTES,
-    MAX_ROW_BYTES,
-    MAX_TRANSFER_BYTES,
-    STORE,
-)
+from tester.program.program import ATOMIC, BARE, MAX_ACCESS_BYTES, MAX_ROW_BYTES, STORE
 
 _WHOLE_LINES_PERCENT: Final = 25
 _INSIST_PERCENT: Final = 6

@@ -16,6 +16,9 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
 from runtime.sim.delay_policy import POLICY_NAMES, SCRIPTED
+from scenario_text import syntax
+from scenario_text.errors import ScenarioError
+from scenario_text.printer import printed
 from slicc.source import Span
 from slicc.text.suggest import suggest
 from tester.campaign.campaign import agents_of, avoided, avoided_defects, outline
@@ -24,11 +27,8 @@ from tester.execution.handover import HandoverRules
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg
 from tester.scenario import machine_roles
-from tester.scenario_text import syntax
-from tester.scenario_text.errors import ScenarioError
 from tester.scenario_text.from_program import to_scenario
 from tester.scenario_text.placement import Cast
-from tester.scenario_text.printer import printed
 from tester.scenario_text.to_program import Lowered, lower
 
 DEFAULT_KEY: Final = 1
@@ -109,6 +109,12 @@ def cast_of(protocol: LoadedProtocol, description: SystemDescription) -> Cast:
 
 def _check_headings(scenario: syntax.Scenario, protocol: LoadedProtocol) -> None:
     """Whether a text is for this protocol, and its delays exist. Raises ScenarioError."""
+    of_kernels = scenario.of_kernels()
+    if of_kernels is not None:
+        what = "this belongs to a test of kernels, which have places, orders and scopes"
+        raise ScenarioError(
+            "program", what, of_kernels, help="gpu.litmus.scenario reads it (docs/scenarios.md)"
+        )
     own = protocol.identity.name
     if scenario.protocol is not None and scenario.protocol != own:
         what = f"the scenario is for {scenario.protocol}, the protocol is {own}"

@@ -10,13 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from slicc.text.data import json_text
-from tester.exploration.exploration import Finding, Step, follow, what_was_found
-from tester.exploration.native_search import End, NativeSearch, Rules, Statistics, build
-from tester.exploration.report import Namer, omission_probability
-from tester.litmus.judgement import Judge, judge_of
-from tester.litmus.script import Script
-from tester.scenario_text.conditions import (
+from scenario_text.conditions import (
     Model,
     Outcome,
     Quantifier,
@@ -24,6 +18,12 @@ from tester.scenario_text.conditions import (
     outcome_text,
     text_of,
 )
+from slicc.text.data import json_text
+from tester.exploration.exploration import Finding, Step, follow, what_was_found
+from tester.exploration.native_search import End, NativeSearch, Rules, Statistics, build
+from tester.exploration.report import Namer, omission_probability
+from tester.litmus.judgement import Judge, judge_of
+from tester.litmus.script import Script
 
 _BUDGET = 4000
 """States between two looks at the clock and at Ctrl-C."""

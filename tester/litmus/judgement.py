@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tester.litmus.binding import DEFAULT_KEY, Bound
-from tester.litmus.models import TooManyStates, allowed, threads_of
-from tester.scenario_text.conditions import (
+from scenario_text.conditions import (
     Condition,
     Model,
     Outcome,
@@ -21,8 +19,10 @@ from tester.scenario_text.conditions import (
     holds,
     outcome_text,
 )
+from scenario_text.errors import ScenarioError
+from tester.litmus.binding import DEFAULT_KEY, Bound
+from tester.litmus.models import TooManyStates, allowed, threads_of
 from tester.scenario_text.episodes import episodes_of
-from tester.scenario_text.errors import ScenarioError
 from tester.scenario_text.placement import Addresses, agents_of_threads
 from tester.scenario_text.to_program import Lowered
 

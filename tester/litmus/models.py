@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from runtime.types.atomic_op import AtomicOp
+from scenario_text import syntax
+from scenario_text.conditions import Model, Register, Term
+from scenario_text.name_checks import OPERATIONS
 from tester.program.program import PLAIN
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Model, Register, Term
 from tester.scenario_text.episodes import Episode
-from tester.scenario_text.name_checks import OPERATIONS
 from tester.scenario_text.placement import Addresses
 
 MAX_STATES: Final = 1 << 17

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from scenario_text import syntax
+from scenario_text.conditions import Outcome, Term
 from tester.errors import ConfigError
 from tester.exploration.native_search import MOST_REGISTERS
 from tester.exploration.small_system import Bounds, SmallSystem, small_system
 from tester.litmus.binding import DEFAULT_KEY, Bound, cast_of
 from tester.program.program import LOAD, PLAIN, STORE, Program
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Outcome, Term
 from tester.scenario_text.placement import places_of
 from tester.scenario_text.to_program import Lowered
 

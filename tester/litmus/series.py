@@ -12,14 +12,14 @@ from typing import Final
 
 from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
+from scenario_text import syntax
+from scenario_text.conditions import Condition, Model, Outcome, holds
 from tester.campaign.campaign import Campaign
 from tester.engines.selection import Chosen
 from tester.litmus.binding import Bound
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.single_run import run_once
 from tester.litmus.variations import variation
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Condition, Model, Outcome, holds
 
 _BATCH: Final = 256
 """Race-free legs in one call."""

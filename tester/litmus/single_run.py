@@ -13,6 +13,7 @@ import numpy as np
 
 from protocols.loader import LoadedProtocol
 from runtime.system.system import System, build_system
+from scenario_text.conditions import Outcome
 from tester.arrays import WordArray
 from tester.campaign.campaign import handover_rules_of, leg_run
 from tester.engines.selection import CANNOT, Chosen
@@ -21,7 +22,6 @@ from tester.execution.leg import LegRun
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.program import Program
 from tester.program.replay_file import Leg
-from tester.scenario_text.conditions import Outcome
 from tester.scenario_text.to_program import Lowered, value_at
 
 

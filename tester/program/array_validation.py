@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
 from tester.program.program import (
     ACTION_BITS,
     ATOMIC,
@@ -28,11 +29,8 @@ from tester.program.program import (
     INACTIVE,
     LOAD,
     MAX_ACCESS_BYTES,
-    MAX_LANES,
     MAX_PIECES,
-    MAX_PROGRAM_AGENTS,
     MAX_ROW_BYTES,
-    MAX_TRANSFER_BYTES,
     OPERATIONS,
     PLAIN,
     QUIET,

@@ -84,14 +84,10 @@ DMA: Final = "dma"
 FETCH: Final = "fetch"
 """Kinds of agents that make no fetch-adds; a fetching one does not store either."""
 
-MAX_LANES: Final = 64
 MAX_ROW_BYTES: Final = 8
 MAX_ACCESS_BYTES: Final = 16
 """Of one access of a processor or reader; it lies in one line."""
-MAX_TRANSFER_BYTES: Final = 512
-"""Of one access of a DMA engine."""
 MAX_PIECES: Final = 64
-MAX_PROGRAM_AGENTS: Final = 512
 
 
 @dataclass(frozen=True, slots=True)

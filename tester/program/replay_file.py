@@ -30,6 +30,7 @@ from protocols.texts import ProtocolTexts, WrongTexts
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import MAX_AGENTS
 from runtime.files import read_bounded
+from scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
 from slicc.text.wording import listed
@@ -37,14 +38,7 @@ from tester.limits import LIMITS, MAX_GROUPS
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import RULES, Rule, entry, extents, shape_errors
 from tester.program.expectations import derive
-from tester.program.program import (
-    CONTINUES,
-    DTYPES,
-    MAX_LANES,
-    MAX_PROGRAM_AGENTS,
-    AgentSpec,
-    Program,
-)
+from tester.program.program import CONTINUES, DTYPES, AgentSpec, Program
 
 MAGIC: Final = b"gpu-tester leg\n"
 FORMAT: Final = 1

@@ -1,1 +1,1 @@
-"""Hand-written tests as text: scenarios and litmus tests, read and printed."""
+"""Scenarios as programs of the tester, and programs as scenarios."""

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from scenario_text import syntax
+from scenario_text.conditions import Place
+from scenario_text.errors import ScenarioError
 from slicc.source import Span
 from tester.program.program import (
     BARE,
@@ -22,9 +25,6 @@ from tester.program.program import (
     RACING_LOAD,
     SLC,
 )
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Place
-from tester.scenario_text.errors import ScenarioError
 from tester.scenario_text.placement import Cast
 
 SCOPES: Final = {"glc": GLC, "slc": SLC}

@@ -13,6 +13,9 @@ import numpy as np
 
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
+from scenario_text import syntax
+from scenario_text.conditions import Place
+from scenario_text.name_checks import OPERATIONS
 from tester.program.program import (
     ATOMIC,
     BARE,
@@ -29,9 +32,6 @@ from tester.program.program import (
     Program,
 )
 from tester.program.replay_file import Leg
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Place
-from tester.scenario_text.name_checks import OPERATIONS
 from tester.scenario_text.placement import line_names
 
 _OPERATION_NAMES: Final = {value: name for name, value in OPERATIONS.items()}

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scenario_text import syntax
+from scenario_text.conditions import Place, terms_of
+from scenario_text.errors import ScenarioError
+from scenario_text.tree_builder import LAST_ADDRESS
 from slicc.text.suggest import suggest
 from slicc.text.wording import listed
 from tester.generator.config import Abilities
 from tester.program.program import AgentSpec
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Place, terms_of
-from tester.scenario_text.errors import ScenarioError
-from tester.scenario_text.tree_builder import LAST_ADDRESS
 
 FIRST_LINE: Final = 0x10000
 """Where the first location lies that has no stated place."""

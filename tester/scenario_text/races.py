@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tester.scenario_text import syntax
+from scenario_text import syntax
+from scenario_text.errors import ScenarioError
 from tester.scenario_text.episodes import AnyAccess, Episode
-from tester.scenario_text.errors import ScenarioError
 from tester.scenario_text.placement import Addresses, Cast
 
 _Use = tuple[int, syntax.Step, AnyAccess]

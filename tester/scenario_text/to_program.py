@@ -17,6 +17,10 @@ import numpy as np
 
 from runtime.prng import initial_byte
 from runtime.types.atomic_op import AtomicKind
+from scenario_text import syntax
+from scenario_text.conditions import Place, Register, Term, terms_of
+from scenario_text.errors import ScenarioError
+from scenario_text.name_checks import OPERATIONS, register_of
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive
@@ -35,11 +39,7 @@ from tester.program.program import (
     STORE,
     Program,
 )
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Place, Register, Term, terms_of
 from tester.scenario_text.episodes import SCOPES, AnyAccess, Episode, Instruction, episodes_of
-from tester.scenario_text.errors import ScenarioError
-from tester.scenario_text.name_checks import OPERATIONS, register_of
 from tester.scenario_text.placement import Addresses, Cast, agents_of_threads
 from tester.scenario_text.races import check_races
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
+from scenario_text.parser import read_scenario
 from tester.litmus.binding import bind
-from tester.scenario_text.parser import read_scenario
 from tester.shrink.leg_page import write_leg_page
 from tests.browser import Opened, chromium
 from tests.docs.test_first_protocol import BLOCK, PAGE, edited, options_of

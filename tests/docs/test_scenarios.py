@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from scenario_text.conditions import Model
+from scenario_text.errors import ScenarioError
+from scenario_text.parser import parse_scenario
 from slicc.source import SourceFile
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
 from tester.litmus.series import run_series
-from tester.scenario_text.conditions import Model
-from tester.scenario_text.errors import ScenarioError
-from tester.scenario_text.parser import parse_scenario
 from tests.tester.scenarios import bound, protocol
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +44,7 @@ def test_the_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_tables_have_every_word_of_the_grammar() -> None:
-    grammar = (ROOT / "tester" / "scenario_text" / "grammar.lark").read_text(encoding="utf-8")
+    grammar = (ROOT / "scenario_text" / "grammar.lark").read_text(encoding="utf-8")
     words = set(re.findall(r'"([a-z]+)"', grammar)) - {"true", "false", "byte", "episode", "lane"}
     assert len(words) > 30
     prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.S | re.M)
@@ -53,14 +53,18 @@ def test_the_tables_have_every_word_of_the_grammar() -> None:
 
 
 def test_the_table_has_every_slug() -> None:
-    sources = [*(ROOT / "tester").rglob("*.py")]
+    sources = [
+        *(ROOT / "tester").rglob("*.py"),
+        *(ROOT / "scenario_text").rglob("*.py"),
+        *(ROOT / "gpu").rglob("*.py"),
+    ]
     used: set[str] = set()
     for source in sources:
         text = source.read_text(encoding="utf-8")
         used |= set(re.findall(r'(?:ScenarioError|refuse)\(\s*"([a-z-]+)"', text))
     listed = set(re.findall(r"^\| `scenario-([a-z-]+)`", PAGE, re.M))
     assert used - listed == set()
-    assert len(listed) == 13
+    assert len(listed) == 14
 
 
 def test_links_lead_somewhere() -> None:

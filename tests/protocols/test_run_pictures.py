@@ -9,11 +9,11 @@ import pytest
 from protocols import DIRECTORY, run_pictures
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.system import build_system
+from scenario_text.parser import read_scenario
 from tester.campaign.campaign import leg_run
 from tester.litmus.binding import bind
 from tester.litmus.shipped import scenario_files, shipped_folder
 from tester.program.replay_file import Leg
-from tester.scenario_text.parser import read_scenario
 from tester.shrink.leg_page import write_leg_page
 from tests.browser import Opened, chromium
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, load
+from scenario_text.parser import read_scenario
 from tester.campaign.campaign import Campaign, Options
 from tester.execution.events import Finding
 from tester.litmus.binding import bind
-from tester.scenario_text.parser import read_scenario
 from tests.planted.bugs import BY_NAME
 
 FOLDER = Path(__file__).parent

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description.schema import parse_assignment
+from scenario_text.conditions import Model
+from scenario_text.printer import printed
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.progress import Progress
 from slicc.text.files import write_whole
@@ -28,8 +30,6 @@ from tester.litmus.judgement import judge_of
 from tester.litmus.report import as_json, as_lines
 from tester.litmus.series import Result, run_series
 from tester.litmus.shipped import SUFFIX, scenario_files, shipped_for
-from tester.scenario_text.conditions import Model
-from tester.scenario_text.printer import printed
 
 _Done = tuple[Path, Result, Path | None]
 """A scenario, what came of it, and the file of a run that failed."""

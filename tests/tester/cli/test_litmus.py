@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from scenario_text.parser import parse_scenario, read_scenario
 from slicc.source import SourceFile
-from tester.scenario_text.parser import parse_scenario, read_scenario
 from tests.planted.bugs import BY_NAME
 from tests.tester.cli.test_verbs import empty_directory, gpu_tester
 from tests.tester.scenarios import MP, SB

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
+from scenario_text.conditions import Model
+from scenario_text.parser import parse_scenario, read_scenario
+from scenario_text.syntax import Scenario
 from slicc.source import SourceFile
 from tester.errors import ConfigError
 from tester.exploration.native_search import ChoiceKind, Rules
@@ -16,9 +19,6 @@ from tester.exploration.report import Namer
 from tester.litmus.every_run import EveryRun, as_lines, explore_scenario
 from tester.litmus.script import script_of
 from tester.litmus.shipped import shipped_folder
-from tester.scenario_text.conditions import Model
-from tester.scenario_text.parser import parse_scenario, read_scenario
-from tester.scenario_text.syntax import Scenario
 from tests.planted.bugs import BUGS
 from tests.tester.exploration.systems import protocol
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from scenario_text.conditions import Model, Quantifier, outcome_text
+from scenario_text.errors import ScenarioError
+from scenario_text.parser import read_scenario
 from tester.litmus.binding import bind
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.models import TooManyStates, allowed, threads_of
 from tester.litmus.shipped import scenario_files, shipped_folder
-from tester.scenario_text.conditions import Model, Quantifier, outcome_text
 from tester.scenario_text.episodes import episodes_of
-from tester.scenario_text.errors import ScenarioError
-from tester.scenario_text.parser import read_scenario
 from tester.scenario_text.placement import Addresses, agents_of_threads
 from tests.tester.scenarios import MP, SB, bound, protocol
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from protocols import shipped
+from scenario_text.conditions import Model
+from scenario_text.parser import read_scenario
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
 from tester.litmus.binding import bind, cast_of
 from tester.litmus.series import Result, run_series
 from tester.litmus.shipped import FOLDER, scenario_files, shipped_folder, shipped_for
 from tester.program.verifier import verify
-from tester.scenario_text.conditions import Model
-from tester.scenario_text.parser import read_scenario
 from tests.compiling import compiler
 from tests.planted.bugs import BY_NAME
 from tests.planted.run import load_planted

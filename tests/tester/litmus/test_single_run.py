@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from scenario_text.conditions import Model, Place, Register
+from scenario_text.errors import ScenarioError
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
 from tester.litmus.series import run_series
 from tester.litmus.single_run import run_in_python, run_once
 from tester.litmus.variations import variation
-from tester.scenario_text.conditions import Model, Place, Register
 from tests.compiling import compiler
 from tests.tester.scenarios import SB, bound, native_engine, protocol
 
@@ -73,3 +74,10 @@ def test_every_outcome_of_store_buffering_is_seen_under_its_model(model: Model) 
     assert result.judge is not None and result.failed is None
     assert set(result.seen) == result.judge.allowed
     assert sum(each.count for each in result.seen.values()) == result.runs == 80
+
+
+def test_tests_of_kernels_are_refused() -> None:
+    text = "P0 @ group 0 | P1\nstore x = 1 | load x -> r0 acquire agent\nexists P1:r0 = 1\n"
+    with pytest.raises(ScenarioError, match="test of kernels") as caught:
+        bound(text, "GPU_VIPER")
+    assert caught.value.diagnostic.primary.span.text == "@ group 0"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from runtime.sim.delay_policy import DRAWN_POLICIES
+from scenario_text.conditions import Model
+from scenario_text.printer import printed
+from scenario_text.syntax import After, Load, Scenario, Store
 from tester.litmus.judgement import judge_of
 from tester.litmus.variations import variation
-from tester.scenario_text.conditions import Model
 from tester.scenario_text.placement import Addresses, agents_of_threads, places_of
-from tester.scenario_text.printer import printed
-from tester.scenario_text.syntax import After, Load, Scenario, Store
 from tests.tester.scenarios import MP, SB, bound, scenario
 
 LINES = (

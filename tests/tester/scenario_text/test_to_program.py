@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from scenario_text.conditions import Place, Register
+from scenario_text.errors import ScenarioError
 from tester.program.program import CONTINUES
 from tester.program.verifier import verify
-from tester.scenario_text.conditions import Place, Register
-from tester.scenario_text.errors import ScenarioError
 from tests.tester.scenarios import MP, bound
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from protocols.loader import load_protocol
 from runtime.description import parse_assignment
+from scenario_text.conditions import Model
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.options import given
 from slicc.text.command.progress import Progress
@@ -20,7 +21,6 @@ from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import Namer
 from tester.litmus.every_run import EveryRun, as_json, as_lines, explore_scenario
 from tester.litmus.script import script_of
-from tester.scenario_text.conditions import Model
 
 _USED: Final = frozenset(
     {

@@ -1,7 +1,7 @@
 """What an author wrote: a scenario as frozen, typed, located values.
 
 Two scenarios are equal if they say the same, wherever it is written; what
-`tester.scenario_text.printer` writes of one is read as an equal one. Invariant: names and offsets
+`scenario_text.printer` writes of one is read as an equal one. Invariant: names and offsets
 are as written; nothing here knows a protocol, a system or an address that the text does not state.
 """
 
@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from scenario_text.conditions import Condition, Model, Place
 from slicc.source import NOWHERE, Span
-from tester.scenario_text.conditions import Condition, Model, Place
 
 DEFAULT_BYTES: Final = 4
 """Size of an access that states none."""
+
+KERNEL_MODELS: Final = (Model.hsa, Model.opencl)
 
 Value = int | bool | str | list["Value"] | dict[str, "Value"]
 """Of a setting."""
@@ -36,6 +38,23 @@ class Result(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Order(Node):
+    """What an operation orders, and for which threads: words of the language. ``scope``: None where
+    none is stated."""
+
+    word: str
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guard(Node):
+    """The operation is made if the register of its thread holds the value."""
+
+    register: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
 class Access(Node):
     """What loads, stores and atomic operations have in common. ``lane``: of a wavefront.
 
@@ -48,6 +67,8 @@ class Access(Node):
     joins: bool = False
     size: int | None = None
     scopes: frozenset[str] = frozenset()
+    order: Order | None = None
+    when: Guard | None = None
 
     @property
     def bytes(self) -> int:
@@ -61,20 +82,24 @@ class Load(Access):
 
 @dataclass(frozen=True, slots=True)
 class Store(Access):
+    """``register``: stored instead of the value."""
+
     value: int = 0
+    register: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Atomic(Access):
     """``operation``: a name of `runtime.types.atomic_op.AtomicKind`, in lower case.
 
-    ``compare``: what a cas compares with.
+    ``compare``: what a cas compares with. ``register``: the operand, instead of a number.
     """
 
     operation: str = "add"
     operand: int = 0
     compare: int | None = None
     result: Result | None = None
+    register: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +125,16 @@ class Mark(Node):
     word: str
 
 
-Operation = Load | Store | Atomic | Add | After | Mark
+@dataclass(frozen=True, slots=True)
+class Fence(Node):
+    """A fence of an order. ``space``: the only address space whose accesses it orders."""
+
+    order: Order
+    space: str | None = None
+    when: Guard | None = None
+
+
+Operation = Load | Store | Atomic | Add | After | Mark | Fence
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +146,24 @@ class Step(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Position(Node):
+    """Where a thread is: of a processor (``cpu``), or in a work-group of a kernel, which is on
+    compute unit ``unit`` (None: any)."""
+
+    cpu: int | None = None
+    group: int = 0
+    wave: int = 0
+    lane: int = 0
+    unit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Column(Node):
     """A thread: its name, and the agent that runs it (None: the one of that name, or any)."""
 
     name: str
     agent: str | None = None
+    position: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +198,8 @@ class Scenario(Node):
     delays: tuple[str, ...] = ()
     limit: int | None = None
     model: Model | None = None
+    local: tuple[str, ...] = ()
+    """Locations in the local memory of a work-group."""
     without: tuple[str, ...] = ()
     """Groups of agents that the system is built without."""
 
@@ -158,6 +207,24 @@ class Scenario(Node):
     def racy(self) -> bool:
         """Whether it is judged by its conditions, and not byte by byte."""
         return bool(self.conditions)
+
+    def of_kernels(self) -> Span | None:
+        """The first thing that only tests of kernels have: a place, an order, a guard, .."""
+        headings = dict(self.headings)
+        if self.local or self.model in KERNEL_MODELS:
+            return headings.get("local") or headings.get("model") or self.span
+        positions = [column.position for column in self.columns if column.position]
+        if positions:
+            return positions[0].span
+        for step in self.steps():
+            operation = step.operation
+            if isinstance(operation, Fence):
+                return operation.span
+            if isinstance(operation, Access) and (operation.order or operation.when):
+                return operation.span
+            if isinstance(operation, Store | Atomic) and operation.register is not None:
+                return operation.span
+        return None
 
     def steps(self) -> Iterator[Step]:
         """All cells in the order of reading."""

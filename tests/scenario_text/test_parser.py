@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from lark import Lark
 
-import tester.scenario_text
+import scenario_text
+from scenario_text import syntax
+from scenario_text.conditions import Model, Place, Quantifier, Register
+from scenario_text.errors import ScenarioError
+from scenario_text.parser import MAX_TEXT_BYTES, parse_scenario, read_scenario
+from scenario_text.printer import printed
 from slicc.source import SourceFile
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Model, Place, Quantifier, Register
-from tester.scenario_text.errors import ScenarioError
-from tester.scenario_text.parser import MAX_TEXT_BYTES, parse_scenario, read_scenario
-from tester.scenario_text.printer import printed
 from tests.tester.scenarios import scenario
 
 EVERYTHING = """\
@@ -93,7 +93,7 @@ def test_everything_is_where_it_is_looked_for() -> None:
 
 
 def test_the_grammar_has_no_conflict() -> None:
-    text = (Path(tester.scenario_text.__file__).parent / "grammar.lark").read_text()
+    text = (Path(scenario_text.__file__).parent / "grammar.lark").read_text()
     Lark(text, start="file", parser="lalr", strict=True)
 
 
@@ -104,7 +104,7 @@ ONE = 'scenario "x"\nP0 | P1\nstore A = 1 | load A -> r0\n\nexists P1:r0 = 1\n'
     ("old", "new", "slug", "message", "marked"),
     [
         ("store A", "stroe A", "syntax", "did you mean `store`?", "stroe"),
-        ("A = 1 ", "A = ", "syntax", "`|` stands where a number should", "|"),
+        ("A = 1 ", "A = ", "syntax", "`|` stands where a name or a number should", "|"),
         ("exists", "$", "syntax", "`$` means nothing here", "$"),
         ("P1:r0", "P2:r0", "name", "there is no thread P2", "P2:r0"),
         ("P1:r0", "P1:r1", "name", "no operation of P1 returns to r1", "P1:r1"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tester.scenario_text.conditions import (
+from scenario_text.conditions import (
     Comparison,
     Condition,
     Model,

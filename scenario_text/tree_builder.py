@@ -13,11 +13,15 @@ from lark import Token, Transformer
 from lark.tree import Meta
 from lark.visitors import v_args
 
-from slicc.source import SourceFile, Span
-from tester.limits import LIMITS
-from tester.program.program import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import (
+from scenario_text import syntax
+from scenario_text.bounds import (
+    LONGEST_LIMIT,
+    MAX_LANES,
+    MAX_PROGRAM_AGENTS,
+    MAX_TRANSFER_BYTES,
+    MOST_EPISODES,
+)
+from scenario_text.conditions import (
     Comparison,
     Condition,
     Conjunction,
@@ -29,7 +33,8 @@ from tester.scenario_text.conditions import (
     Quantifier,
     Register,
 )
-from tester.scenario_text.errors import ScenarioError
+from scenario_text.errors import ScenarioError
+from slicc.source import SourceFile, Span
 
 MAX_STEPS: Final = 20_000
 MAX_BYTES: Final = 1 << 18
@@ -40,6 +45,9 @@ LAST_ADDRESS: Final = (1 << 47) - 1
 _MOST: Final = (1 << 64) - 1
 _LONGEST_NUMBER: Final = 2 + 2 * MAX_TRANSFER_BYTES
 _LONGEST_NAME: Final = 200
+_MOST_GUARD: Final = (1 << 32) - 1
+MOST_OF: Final = {"cpu": 15, "group": 15, "wave": 15, "lane": MAX_LANES - 1, "unit": 63}
+"""Of the parts of a place."""
 _Found = TypeVar("_Found")
 
 
@@ -123,7 +131,7 @@ class TreeBuilder(Transformer[Token, Any]):
         return _Heading("delays", tuple(map(self._name, children)), span)
 
     def limit(self, meta: Meta, children: list[_Number]) -> _Heading:
-        ticks = children[0].within(1, LIMITS["deadlock_limit"].high, "a number of ticks")
+        ticks = children[0].within(1, LONGEST_LIMIT, "a number of ticks")
         return _Heading("limit", ticks, self.at(meta))
 
     def without(self, meta: Meta, children: list[Token]) -> _Heading:
@@ -151,6 +159,10 @@ class TreeBuilder(Transformer[Token, Any]):
         value: syntax.Value = child
         return value
 
+    def local(self, meta: Meta, children: list[Token]) -> _Heading:
+        names = tuple(self._name(child) for child in children if child.type != "LOCAL")
+        return _Heading("local", names, self.at(meta))
+
     def location(self, meta: Meta, children: list[Any]) -> syntax.Location:
         name, *base, number = children
         offset = number.within(0, LAST_ADDRESS, "an address")
@@ -167,8 +179,24 @@ class TreeBuilder(Transformer[Token, Any]):
         return _Columns(columns)
 
     def column(self, meta: Meta, children: list[Token]) -> syntax.Column:
-        name, *agent = map(self._name, children)
-        return syntax.Column(name, agent[0] if agent else None, span=self.at(meta))
+        name, *agent = map(self._name, _all(children, Token))
+        position = _one(children, syntax.Position)
+        return syntax.Column(name, agent[0] if agent else None, position, span=self.at(meta))
+
+    def position(self, meta: Meta, children: list[Any]) -> syntax.Position:
+        span = self.at(meta)
+        parts: dict[str, int] = {}
+        for word, number in _all(children, tuple):
+            if word in parts:
+                raise ScenarioError("place", f"`{word}` stands there twice", span)
+            parts[word] = number.within(0, MOST_OF[word], f"a {word}")
+        if "cpu" in parts and len(parts) > 1:
+            raise ScenarioError("place", "a thread of a processor is in no group", span)
+        return syntax.Position(**parts, span=span)
+
+    def position_part(self, meta: Meta, children: list[Any]) -> tuple[str, _Number]:
+        word, number = children
+        return str(word), number
 
     def row(self, meta: Meta, children: list[Any]) -> _Row:
         steps = []
@@ -187,6 +215,12 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def operation(self, meta: Meta, children: list[Any]) -> syntax.Operation:
         operation: syntax.Operation = children[-1]
+        guard = _one(children, syntax.Guard)
+        if guard is not None:
+            children = [child for child in children if child is not guard]
+            if not isinstance(operation, syntax.Access | syntax.Fence):
+                raise ScenarioError("value", "only accesses and fences have a guard", self.at(meta))
+            operation = replace(operation, when=guard, span=self.at(meta))
         if len(children) == 1:
             return operation
         if not isinstance(operation, syntax.Load | syntax.Store | syntax.Atomic):
@@ -195,7 +229,20 @@ class TreeBuilder(Transformer[Token, Any]):
         return replace(operation, lane=lane, joins=joins, span=self.at(meta))
 
     def lane(self, meta: Meta, children: list[Any]) -> tuple[int, bool]:
-        return children[-1].within(0, MAX_LANES - 1, "a lane"), len(children) == 2
+        return children[-1].within(0, MAX_LANES - 1, "a lane"), len(children) == 3
+
+    def guard(self, meta: Meta, children: list[Any]) -> syntax.Guard:
+        name, number = children
+        value = number.within(0, _MOST_GUARD, "a value of 4 bytes")
+        return syntax.Guard(self._name(name), value, span=self.at(meta))
+
+    def order(self, meta: Meta, children: list[Token | None]) -> syntax.Order:
+        word, scope = children
+        return syntax.Order(str(word), None if scope is None else str(scope), span=self.at(meta))
+
+    def ordering(self, meta: Meta, children: list[Any]) -> syntax.Fence:
+        order, *space = children
+        return syntax.Fence(order, str(space[0]) if space else None, span=self.at(meta))
 
     def load(self, meta: Meta, children: list[Any]) -> syntax.Load:
         common = _common(children)
@@ -204,6 +251,8 @@ class TreeBuilder(Transformer[Token, Any]):
     def store(self, meta: Meta, children: list[Any]) -> syntax.Store:
         common = _common(children)
         size = common["size"] or syntax.DEFAULT_BYTES
+        if isinstance(children[1], Token):
+            return syntax.Store(**common, register=self._name(children[1]), span=self.at(meta))
         value = children[1].within(0, (1 << 8 * size) - 1, f"a value of {size} bytes")
         return syntax.Store(**common, value=value, span=self.at(meta))
 
@@ -215,10 +264,14 @@ class TreeBuilder(Transformer[Token, Any]):
             number.within(0, (1 << 8 * size) - 1, f"a value of {size} bytes")
             for number in _all(rest, _Number)
         ]
+        registers = [each for each in _all(rest, Token) if not isinstance(each, _Scope)]
+        if registers:
+            values.insert(0, 0)
         return syntax.Atomic(
             **common,
             operation=self._name(name),
             operand=values[0],
+            register=self._name(registers[0]) if registers else None,
             compare=values[1] if len(values) == 2 else None,
             result=_one(rest, syntax.Result),
             span=self.at(meta),
@@ -234,12 +287,11 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def word(self, meta: Meta, children: list[Any]) -> tuple[int, Place]:
         *lane, place = children
-        return lane[0].within(0, MAX_LANES - 1, "a lane") if lane else 0, place
+        return lane[1].within(0, MAX_LANES - 1, "a lane") if lane else 0, place
 
     def after(self, meta: Meta, children: list[Any]) -> syntax.After:
         name, *count = children
-        most = LIMITS["leg_episodes"].high
-        number = count[0].within(1, most, "a number of episodes") if count else None
+        number = count[0].within(1, MOST_EPISODES, "a number of episodes") if count else None
         return syntax.After(self._name(name), number, span=self.at(meta))
 
     acquire, release, flush = _mark("acquire"), _mark("release"), _mark("flush")
@@ -361,6 +413,7 @@ def _common(children: Sequence[Any]) -> dict[str, Any]:
         "place": _all(children, Place)[0],
         "size": sizes[0] if sizes else None,
         "scopes": frozenset(map(str, _all(children, _Scope))),
+        "order": _one(children, syntax.Order),
     }
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import number
+from scenario_text import syntax
+from scenario_text.conditions import number
 
 _SCOPES = ("glc", "slc", "instruction", "quiet")
 
@@ -37,6 +37,8 @@ def _headings(scenario: syntax.Scenario) -> list[str]:
         lines.append(f"limit {scenario.limit}")
     if scenario.without:
         lines.append(f"without {', '.join(scenario.without)}")
+    if scenario.local:
+        lines.append(f"local {', '.join(scenario.local)}")
     lines += [f'set "{each.path}" = {_value(each.value)}' for each in scenario.settings]
     for location in scenario.locations:
         place = f"{location.offset:#x}"
@@ -57,7 +59,9 @@ def _value(value: syntax.Value) -> str:
 
 def _table(scenario: syntax.Scenario) -> list[str]:
     heads = [
-        column.name + (f" = {column.agent}" if column.agent is not None else "")
+        column.name
+        + (f" = {column.agent}" if column.agent is not None else "")
+        + _position(column.position)
         for column in scenario.columns
     ]
     rows = [[""] * len(heads) for _ in scenario.rows]
@@ -72,9 +76,35 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return " | ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
 
 
+def _position(position: syntax.Position | None) -> str:
+    if position is None:
+        return ""
+    if position.cpu is not None:
+        return f" @ cpu {position.cpu}"
+    parts = [f"group {position.group}"]
+    parts += [f"wave {position.wave}"] * (position.wave > 0)
+    parts += [f"lane {position.lane}"] * (position.lane > 0)
+    parts += [f"unit {position.unit}"] * (position.unit is not None)
+    return f" @ {', '.join(parts)}"
+
+
+def _order(order: syntax.Order | None) -> str:
+    return "" if order is None else " ".join(filter(None, [order.word, order.scope]))
+
+
 def operation_text(operation: syntax.Operation) -> str:
     """What a cell says."""
+    if isinstance(operation, syntax.Access | syntax.Fence) and operation.when is not None:
+        guard = f"if {operation.when.register} = {number(operation.when.value)}: "
+        lane, colon, rest = _unguarded(operation).partition(": ")
+        return f"{lane}: {guard}{rest}" if colon else guard + lane
+    return _unguarded(operation)
+
+
+def _unguarded(operation: syntax.Operation) -> str:
     match operation:
+        case syntax.Fence(order=order, space=space):
+            return " ".join(filter(None, ["fence", _order(order), space]))
         case syntax.Mark(word=word):
             return word
         case syntax.After(thread=thread, count=count):
@@ -86,16 +116,19 @@ def operation_text(operation: syntax.Operation) -> str:
             return " ".join([f"add 1 to {', '.join(each)}", *_in_order(scopes)])
         case syntax.Load(place=place, result=result):
             text = f"load {place}{_result(result)}"
-        case syntax.Store(place=place, value=value):
-            text = f"store {place} = {number(value)}"
+        case syntax.Store(place=place, value=value, register=name):
+            text = f"store {place} = {name or number(value)}"
         case syntax.Atomic(operation=name, place=place, operand=operand, compare=compare):
             condition = "" if compare is None else f" if {number(compare)}"
-            text = f"atomic {name} {place} {number(operand)}{condition}{_result(operation.result)}"
+            shown = operation.register or number(operand)
+            text = f"atomic {name} {place} {shown}{condition}{_result(operation.result)}"
     assert isinstance(operation, syntax.Load | syntax.Store | syntax.Atomic)
     size = "" if operation.size is None else f"({operation.size} byte{'s' * (operation.size > 1)})"
     lane = f"{'with ' * operation.joins}lane {operation.lane}: "
     shown = lane if operation.lane or operation.joins else ""
-    return shown + " ".join(filter(None, [text, size, *_in_order(operation.scopes)]))
+    return shown + " ".join(
+        filter(None, [text, size, *_in_order(operation.scopes), _order(operation.order)])
+    )
 
 
 def _result(result: syntax.Result | None) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from runtime.types.atomic_op import AtomicKind
+from scenario_text import syntax
+from scenario_text.conditions import Register, terms_of
+from scenario_text.errors import ScenarioError
 from slicc.source import Span
 from slicc.text.suggest import suggest
-from tester.scenario_text import syntax
-from tester.scenario_text.conditions import Register, terms_of
-from tester.scenario_text.errors import ScenarioError
 
 OPERATIONS: Final = {
     name.lower(): value

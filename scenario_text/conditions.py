@@ -82,10 +82,12 @@ class Quantifier(StrEnum):
 
 
 class Model(StrEnum):
-    """Memory models of processors that outcomes are judged by."""
+    """Memory models that outcomes are judged by: of processors, and of kernels."""
 
     sc = "sc"
     tso = "tso"
+    hsa = "hsa"
+    opencl = "opencl"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Litmus tests of the memory model: code sequences, kernels made of them, runs and outcomes."""

@@ -1,0 +1,443 @@
+"""The kernel of a litmus test in one situation.
+
+One wave executes the threads that are in it, each in a lane of its own. A wave sets up addresses
+and values, loads the lines that are to be warm, waits for its start, performs the operations, and
+stores what its registers got. Between the operations stand only the waits that a compiler would
+also emit, for a loaded value before its first use, and ``s_sleep``, which waits for no counter.
+
+Invariant: the instructions of an operation are those of its sequence, in order, and no others.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gpu.litmus.code import EVERYTHING, M0, Code
+from gpu.litmus.sequences import (
+    ACCESS,
+    LDS_AND_SCALAR,
+    RETURNS,
+    VECTOR,
+    WAIT,
+    Kind,
+    Sequence,
+    Step,
+    sequence_of,
+)
+from gpu.litmus.situation import Situation, where
+from gpu.memory_model.program import (
+    BOTH_SPACES,
+    Access,
+    Fence,
+    Load,
+    Operation,
+    Order,
+    Place,
+    Program,
+    Rmw,
+    Space,
+    Store,
+    Thread,
+)
+from runtime.prng import Prng
+from runtime.types.atomic_op import AtomicKind
+
+ENTRY: Final = 256
+"""Bytes from the descriptor to the first instruction."""
+RESULT_BYTES: Final = 8
+LANES: Final = 64
+_WAVES: Final = 16
+_MOST_REGISTERS: Final = 256
+_GROUP_ID, _WAVE, _TIME = 0, 2, 4
+_WORK_ITEM, _SCRATCH = 0, 1
+_FIRST_FREE: Final = 2
+_SUFFIX: Final = {1: "byte", 2: "short", 4: "dword", 8: "dwordx2"}
+_FLAT_ATOMICS: Final = {
+    AtomicKind.ADD: "add", AtomicKind.SUB: "sub", AtomicKind.AND: "and", AtomicKind.OR: "or",
+    AtomicKind.XOR: "xor", AtomicKind.MIN: "smin", AtomicKind.MAX: "smax",
+    AtomicKind.UMIN: "umin", AtomicKind.UMAX: "umax", AtomicKind.EXCHANGE: "swap",
+    AtomicKind.CAS: "cmpswap", AtomicKind.INC: "inc", AtomicKind.DEC: "dec",
+}  # fmt: skip
+_LDS_ATOMICS: Final = {
+    AtomicKind.ADD: "add{}_u", AtomicKind.SUB: "sub{}_u", AtomicKind.AND: "and{}_b",
+    AtomicKind.OR: "or{}_b", AtomicKind.XOR: "xor{}_b", AtomicKind.MIN: "min{}_i",
+    AtomicKind.MAX: "max{}_i", AtomicKind.UMIN: "min{}_u", AtomicKind.UMAX: "max{}_u",
+    AtomicKind.EXCHANGE: "wrxchg{}_b", AtomicKind.CAS: "cmpst{}_b", AtomicKind.INC: "inc{}_u",
+    AtomicKind.DEC: "dec{}_u",
+}  # fmt: skip
+
+Sequences = Callable[[int, int, Sequence], Sequence]
+"""What to execute for an operation, by thread, operation and what the table says: mutation."""
+
+
+def as_written(thread: int, operation: int, sequence: Sequence) -> Sequence:
+    """What the table says."""
+    return sequence
+
+
+class TooLarge(ValueError):
+    """A test that needs more registers than a wave has."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """``image``: descriptor and code. ``groups``, ``waves``: of the grid, and of a group."""
+
+    image: bytes
+    groups: int
+    waves: int
+    lds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a kernel finds memory: that of the test, of the results, and its common start."""
+
+    memory: int
+    results: int
+    start: int
+
+
+def kind_of(operation: Operation) -> Kind:
+    """The rows of its sequences."""
+    kinds = {Load: Kind.load, Store: Kind.store, Rmw: Kind.rmw, Fence: Kind.fence}
+    return kinds[type(operation)]
+
+
+def sequence_for(processor: str, operation: Operation, opencl: bool) -> Sequence:
+    """What the table says of an operation, with the bit that returns an old value."""
+    spaces = operation.spaces if isinstance(operation, Fence) else {operation.place.space}
+    found = sequence_of(
+        *(processor, kind_of(operation), operation.order, operation.scope),
+        *(frozenset(spaces), opencl and spaces != BOTH_SPACES),
+    )
+    if not isinstance(operation, Rmw) or operation.register is None:
+        return found
+    if operation.place.space is Space.local:
+        return found
+    bit = RETURNS[processor]
+    return tuple(
+        Step(ACCESS, (bit, *step.parts)) if step.name == ACCESS else step for step in found
+    )
+
+
+def build(
+    program: Program,
+    situation: Situation,
+    layout: Layout,
+    *,
+    processor: str = "gfx803",
+    opencl: bool = False,
+    sequences: Sequences = as_written,
+) -> Kernel:
+    """The kernel of the threads on the GPU. Raises TooLarge."""
+    code = Code()
+    waves: dict[tuple[int, int], list[int]] = {}
+    for number, thread in enumerate(program.threads):
+        if thread.position.agent == "gpu":
+            group = situation.groups[thread.position.group]
+            waves.setdefault((group, thread.position.wave), []).append(number)
+    code.emit("VOP1", "v_readfirstlane_b32", vdst=_WAVE, src0=256 + _WORK_ITEM)
+    code.emit("SOP2", "s_lshr_b32", sdst=_WAVE, ssrc0=_WAVE, ssrc1=128 + 6)
+    code.emit("SOP2", "s_lshl_b32", sdst=_WAVE + 1, ssrc0=_GROUP_ID, ssrc1=128 + 4)
+    code.emit("SOP2", "s_or_b32", sdst=_WAVE, ssrc0=_WAVE, ssrc1=_WAVE + 1)
+    for group, wave in waves:
+        code.emit("SOPC", "s_cmp_eq_u32", group * _WAVES + wave, ssrc0=_WAVE, ssrc1=255)
+        code.branch("s_cbranch_scc1", f"wave {group} {wave}")
+    code.emit("SOPP", "s_endpgm")
+    lds = _local_offsets(program)
+    registers = _FIRST_FREE
+    for (group, wave), numbers in waves.items():
+        code.label(f"wave {group} {wave}")
+        writer = _Wave(code, program, numbers, situation, layout, lds, processor, opencl, sequences)
+        writer.write()
+        registers = max(registers, writer.registers)
+    size = 16 * len(lds)
+    return Kernel(
+        _descriptor(registers, size) + code.finished() + bytes(64),
+        max(group for group, _ in waves) + 1,
+        max(wave for _, wave in waves) + 1,
+        size,
+    )
+
+
+def _local_offsets(program: Program) -> dict[str, int]:
+    places = (
+        each.place
+        for thread in program.threads
+        for each in thread.operations
+        if not isinstance(each, Fence) and each.place.space is Space.local
+    )
+    names = dict.fromkeys(place.name for place in places)
+    return {name: 16 * number for number, name in enumerate(names)}
+
+
+def _descriptor(registers: int, lds: int) -> bytes:
+    rsrc1 = (registers + 3) // 4 - 1 | (32 // 8 - 1) << 6 | 0xC0 << 12 | 1 << 21 | 1 << 23
+    rsrc2 = 1 << 7
+    packed = struct.pack("<IIIIq20sIIIHHI", lds, 0, 0, 0, ENTRY, b"", 0, rsrc1, rsrc2, 0, 0, 0)
+    return packed.ljust(ENTRY, b"\0")
+
+
+@dataclass
+class _Wave:
+    """Writes one wave."""
+
+    code: Code
+    program: Program
+    numbers: list[int]
+    situation: Situation
+    layout: Layout
+    lds: Mapping[str, int]
+    processor: str
+    opencl: bool
+    sequences: Sequences
+    registers: int = _FIRST_FREE
+    _constants: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _results: dict[tuple[int, str], int] = field(default_factory=dict)
+    _pending: dict[int, str] = field(default_factory=dict)
+    """Vector registers that are being loaded, and the counter that says when they are there."""
+
+    def write(self) -> None:
+        code, threads = self.code, [self.program.threads[number] for number in self.numbers]
+        code.scalar(M0, 0xFFFF_FFFF)
+        for thread in threads:
+            self._prepare(thread)
+        self._warm(threads)
+        self._wait_for_start(min(self.situation.starts[thread.name] for thread in threads))
+        single = len(threads) == 1
+        if single:
+            code.lane(threads[0].position.lane)
+        for number, place in self._turns():
+            thread = self.program.threads[number]
+            if not single:
+                code.lane(thread.position.lane)
+            sleep = self.situation.sleeps[thread.name][place]
+            if sleep:
+                code.emit("SOPP", "s_sleep", simm16=sleep)
+            self._operation(number, place)
+        self._store_results()
+
+    # ------------------------------------------------------------------ before
+
+    def _prepare(self, thread: Thread) -> None:
+        """All lanes get the addresses and constants that operations use."""
+        for operation in thread.operations:
+            if isinstance(operation, Fence):
+                continue
+            self._address(operation.place)
+            for words in _constant_operands(operation):
+                self._constant(words)
+        for name in thread.registers:
+            self._results[self._key(thread, name)] = register = self._reserve(2)
+            self.code.vector(register, 0)
+            self.code.vector(register + 1, 0)
+
+    def _key(self, thread: Thread, name: str) -> tuple[int, str]:
+        return self.program.threads.index(thread), name
+
+    def _warm(self, threads: list[Thread]) -> None:
+        names = dict.fromkeys(n for each in threads for n in self.situation.warm[each.name])
+        self.code.lane(0)
+        for name in names:
+            address = self._address(Place(name))
+            self.code.emit("FLAT", "flat_load_dword", vdst=_SCRATCH, addr=address)
+        self.code.wait(EVERYTHING)
+
+    def _wait_for_start(self, after: int) -> None:
+        code, label = self.code, f"start {self.numbers}"
+        code.label(label)
+        code.emit("SMEM", "s_memtime", sdata=_TIME)
+        code.wait((LDS_AND_SCALAR,))
+        code.emit("SOPC", "s_cmp_lt_u32", self.layout.start + after, ssrc0=_TIME, ssrc1=255)
+        code.branch("s_cbranch_scc1", label)
+
+    def _reserve(self, count: int) -> int:
+        first = self.registers
+        self.registers += count
+        if self.registers > _MOST_REGISTERS:
+            raise TooLarge(f"the test needs more than {_MOST_REGISTERS} registers of a wave")
+        return first
+
+    def _constant(self, words: tuple[int, ...]) -> int:
+        """The first of the registers with these words."""
+        if words not in self._constants:
+            first = self._constants[words] = self._reserve(len(words))
+            for number, word in enumerate(words):
+                self.code.vector(first + number, word)
+        return self._constants[words]
+
+    def _address(self, place: Place) -> int:
+        if place.space is Space.local:
+            return self._constant((self.lds[place.name] + place.offset,))
+        return self._constant(_words(self.layout.memory + where(place, self.situation.offsets), 8))
+
+    # ------------------------------------------------------------------ the operations
+
+    def _turns(self) -> Iterator[tuple[int, int]]:
+        """Threads and the numbers of their operations, in the order of this wave."""
+        prng = Prng(self.situation.turns)
+        left = dict.fromkeys(self.numbers, 0)
+        while left:
+            number = list(left)[prng.below(len(left))]
+            place = left[number]
+            left[number] += 1
+            if left[number] >= len(self.program.threads[number].operations):
+                del left[number]
+            if place < len(self.program.threads[number].operations):
+                yield number, place
+
+    def _operation(self, number: int, place: int) -> None:
+        thread = self.program.threads[number]
+        operation = thread.operations[place]
+        label = f"behind {number} {place}"
+        if operation.when is not None:
+            guard = self._results[number, operation.when.register]
+            self._need(guard)
+            self.code.emit("VOPC", "v_cmp_ne_u32", operation.when.value, src0=255, vsrc1=guard)
+            self.code.branch("s_cbranch_vccnz", label)
+        pending = dict(self._pending)
+        said = sequence_for(self.processor, operation, self.opencl)
+        for step in self.sequences(number, place, said):
+            self._step(number, operation, step)
+        if operation.when is not None:
+            # Behind the label, what was skipped has waited for nothing.
+            self._pending = pending | self._pending
+        self.code.label(label)
+
+    def _step(self, number: int, operation: Operation, step: Step) -> None:
+        if step.name == WAIT:
+            self.code.wait(step.parts)
+            for register, counter in list(self._pending.items()):
+                if counter in step.parts:
+                    del self._pending[register]
+        elif step.name == ACCESS:
+            assert not isinstance(operation, Fence), "a fence has no access"
+            self._access(number, operation, step.parts)
+        else:
+            self.code.emit("MUBUF", step.name)
+
+    def _need(self, register: int) -> None:
+        counter = self._pending.get(register)
+        if counter is not None:
+            self._step(0, Fence(Order.acquire), Step(WAIT, (counter,)))
+
+    def _access(self, number: int, access: Access, bits: tuple[str, ...]) -> None:
+        data = None
+        if not isinstance(access, Load):
+            data = self._data(number, access)
+        result = None
+        if not isinstance(access, Store) and access.register is not None:
+            result = self._results[number, access.register]
+        address = self._address(access.place)
+        if access.place.space is Space.local:
+            self._local(access, address, data, result)
+        else:
+            self._flat(access, address, data, result, dict.fromkeys(bits, 1))
+
+    def _data(self, number: int, access: Store | Rmw) -> int:
+        value = access.value if isinstance(access, Store) else access.operand
+        if isinstance(value, str):
+            register = self._results[number, value]
+            self._need(register)
+            return register
+        (words, *_) = _constant_operands(access)
+        return self._constant(words)
+
+    def _flat(
+        self,
+        access: Access,
+        address: int,
+        data: int | None,
+        result: int | None,
+        bits: Mapping[str, int],
+    ) -> None:
+        size = access.place.size
+        target = _SCRATCH if result is None else result
+        if isinstance(access, Load):
+            kind = {1: "ubyte", 2: "ushort"}.get(size, _SUFFIX[size])
+            if result is None and size == 8:
+                target = self._reserve(2)
+            self.code.emit("FLAT", f"flat_load_{kind}", vdst=target, addr=address, **bits)
+        elif isinstance(access, Store):
+            assert data is not None, "a store has a value"
+            self.code.emit("FLAT", f"flat_store_{_SUFFIX[size]}", addr=address, data=data, **bits)
+        else:
+            assert data is not None, "an atomic operation has an operand"
+            name = f"flat_atomic_{_FLAT_ATOMICS[access.kind]}{'_x2' * (size == 8)}"
+            returned = {} if result is None else {"vdst": result}
+            self.code.emit("FLAT", name, addr=address, data=data, **returned, **bits)
+        if result is not None:
+            self._pending[result] = VECTOR
+
+    def _local(self, access: Access, address: int, data: int | None, result: int | None) -> None:
+        bits = 8 * access.place.size
+        target = _SCRATCH if result is None else result
+        if isinstance(access, Load):
+            kind = {8: "u8", 16: "u16"}.get(bits, f"b{bits}")
+            if result is None and bits == 64:
+                target = self._reserve(2)
+            self.code.emit("DS", f"ds_read_{kind}", vdst=target, addr=address)
+        elif isinstance(access, Store):
+            assert data is not None, "a store has a value"
+            self.code.emit("DS", f"ds_write_b{bits}", addr=address, data0=data)
+        else:
+            assert data is not None, "an atomic operation has an operand"
+            self._local_atomic(access, address, data, result)
+        if result is not None:
+            self._pending[result] = LDS_AND_SCALAR
+
+    def _local_atomic(self, access: Rmw, address: int, data: int, result: int | None) -> None:
+        bits = 8 * access.place.size
+        # There is no exchange in LDS that returns nothing.
+        returns = result is not None or access.kind == AtomicKind.EXCHANGE
+        name = f"ds_{_LDS_ATOMICS[access.kind].format('_rtn' * returns)}{bits}"
+        fields = {"addr": address, "data0": data}
+        if access.kind == AtomicKind.CAS:
+            fields["data0"] = self._constant(_words(access.compare, access.place.size))
+            fields["data1"] = data
+        if returns:
+            fields["vdst"] = self._reserve(2) if result is None else result
+        self.code.emit("DS", name, **fields)
+
+    # ------------------------------------------------------------------ after
+
+    def _store_results(self) -> None:
+        code = self.code
+        code.wait(EVERYTHING)
+        for (number, name), register in self._results.items():
+            thread = self.program.threads[number]
+            index = result_number(self.program, thread, name)
+            code.lane(thread.position.lane)
+            address = self._constant(_words(self.layout.results + RESULT_BYTES * index, 8))
+            code.emit("FLAT", "flat_store_dwordx2", addr=address, data=register)
+        code.emit("SOPP", "s_endpgm")
+
+
+def result_number(program: Program, thread: Thread, register: str) -> int:
+    """Of all registers of all threads, as in `Program.terms`."""
+    return program.terms.index(f"{thread.name}:{register}")
+
+
+def _words(value: int, size: int) -> tuple[int, ...]:
+    return (value & 0xFFFF_FFFF, value >> 32) if size == 8 else (value,)
+
+
+def _constant_operands(access: Access) -> Iterator[tuple[int, ...]]:
+    """Of an access, each as the words of consecutive registers."""
+    if isinstance(access, Load):
+        return
+    value = access.value if isinstance(access, Store) else access.operand
+    if isinstance(value, str):
+        return
+    size = access.place.size
+    if not isinstance(access, Rmw) or access.kind != AtomicKind.CAS:
+        yield _words(value, size)
+    elif access.place.space is Space.local:
+        yield _words(value, size)
+        yield _words(access.compare, size)
+    else:
+        yield (*_words(value, size), *_words(access.compare, size))

@@ -1,0 +1,137 @@
+"""A litmus test many times, and the judgement of what it ended with.
+
+Invariant: the outcomes of a series depend on the test, the seed and the number of runs alone, and
+not on how many processes make them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+
+from gpu.litmus.scenario import Test
+from gpu.litmus.single_run import Machine, run_once
+from gpu.litmus.situation import situation
+from gpu.memory_model.model import Allowed, judge
+from gpu.memory_model.ordering import Rules
+from gpu.memory_model.program import Fence, Operation, Order, Outcome, Program
+from gpu.memory_model.scopes import Scope
+from scenario_text.conditions import Condition
+
+
+class Verdict(StrEnum):
+    """Of one outcome."""
+
+    usual = "usual"
+    """Some interleaving of the threads ends so."""
+    weak = "weak"
+    """Allowed, and no interleaving ends so."""
+    undefined = "undefined"
+    """The test has a data race; the outcome is none of relaxed atomics."""
+    forbidden = "forbidden"
+
+
+@dataclass
+class Seen:
+    """``number``: of the first run that ended so."""
+
+    verdict: Verdict
+    count: int = 0
+    number: int | None = None
+    refused_by: Condition | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run that ends so is a failure."""
+        return self.verdict is Verdict.forbidden or self.refused_by is not None
+
+
+@dataclass
+class Result:
+    """All outcomes that are allowed or were seen."""
+
+    test: Test
+    runs: int
+    seed: int
+    allowed: Allowed
+    outcomes: dict[Outcome, Seen] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        return any(seen.failed for seen in self.outcomes.values() if seen.count)
+
+
+def outcome_of(test: Test, machine: Machine, seed: int, number: int) -> Outcome:
+    """What one run ends with."""
+    drawn = situation(test.program, seed, number, test.units)
+    return run_once(test.program, drawn, machine, opencl=test.rules is Rules.opencl)
+
+
+def run_series(
+    test: Test,
+    runs: int,
+    seed: int = 1,
+    machine: Machine | None = None,
+    workers: ProcessPoolExecutor | None = None,
+) -> Result:
+    """Runs 0 to ``runs`` - 1. Raises `gpu.memory_model.events.TooLarge` for a test that cannot be
+    judged, and what a device raises."""
+    machine = machine or Machine()
+    result = Result(test, runs, seed, judge(test.program, test.rules))
+    interleaved = usual_outcomes(test)
+    for outcome in result.allowed.outcomes:
+        _entry(result, outcome, interleaved)
+    for number, outcome in enumerate(_outcomes(test, runs, seed, machine, workers)):
+        seen = _entry(result, outcome, interleaved)
+        seen.count += 1
+        if seen.number is None:
+            seen.number = number
+    return result
+
+
+def _outcomes(
+    test: Test, runs: int, seed: int, machine: Machine, workers: ProcessPoolExecutor | None
+) -> Iterable[Outcome]:
+    one = partial(outcome_of, test, machine, seed)
+    if workers is None:
+        return map(one, range(runs))
+    return workers.map(one, range(runs), chunksize=max(1, runs // 16))
+
+
+def _entry(result: Result, outcome: Outcome, interleaved: frozenset[Outcome]) -> Seen:
+    if outcome not in result.outcomes:
+        if outcome in interleaved:
+            verdict = Verdict.usual
+        elif outcome in result.allowed.outcomes:
+            verdict = Verdict.weak
+        else:
+            verdict = Verdict.undefined if result.allowed.undefined else Verdict.forbidden
+        refused = result.test.refused_by(outcome)
+        result.outcomes[outcome] = Seen(verdict, refused_by=refused)
+    return result.outcomes[outcome]
+
+
+def usual_outcomes(test: Test) -> frozenset[Outcome]:
+    """What interleavings of the threads on one memory end with: the same test with every access
+    seq_cst at system scope, as the memory model judges it."""
+    return frozenset(judge(strengthened(test.program), Rules.hsa).outcomes)
+
+
+def strengthened(program: Program) -> Program:
+    """The same program, sequentially consistent."""
+    return replace(
+        program,
+        threads=tuple(
+            replace(each, operations=tuple(map(_strengthened, each.operations)))
+            for each in program.threads
+        ),
+    )
+
+
+def _strengthened(operation: Operation) -> Operation:
+    if isinstance(operation, Fence):
+        return operation
+    return replace(operation, order=Order.seq_cst, scope=Scope.system)

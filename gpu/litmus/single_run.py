@@ -1,0 +1,118 @@
+"""One run of a litmus test on a device of its own.
+
+Invariant: the outcome depends on the test, its sequences and the situation alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from gpu.code_object.code_object import Kernel as DescribedKernel
+from gpu.code_object.kernel_descriptor import read_descriptor
+from gpu.code_object.loader import LoadedKernel
+from gpu.code_object.metadata import KernelMetadata
+from gpu.code_object.targets import RUNNABLE, Target
+from gpu.host.device import Device
+from gpu.litmus.kernel import (
+    ENTRY,
+    LANES,
+    RESULT_BYTES,
+    Kernel,
+    Layout,
+    Sequences,
+    as_written,
+    build,
+)
+from gpu.litmus.situation import CUS, Situation, where
+from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engine, load_system
+from gpu.memory_model.program import Outcome, Program
+
+MEMORY_BYTES: Final = 1 << 16
+_CODE_BYTES: Final = 1 << 16
+_PREPARATION: Final = 6_000
+"""Ticks after the dispatch at which the threads begin: all waves have set up their registers."""
+_MOST_INSTRUCTIONS: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What tests are run on."""
+
+    protocol: str = "GPU_VIPER"
+    engine: EngineChoice = EngineChoice.auto
+
+
+@lru_cache(maxsize=64)
+def _system(machine: Machine, tccs: int, delays: str) -> LoadedSystem:
+    native = machine.engine is not EngineChoice.python
+    settings = {"network.delays": delays}
+    return load_system(machine.protocol, cus=CUS, tccs=tccs, settings=settings, native=native)
+
+
+def open_device(machine: Machine, situation: Situation) -> Device:
+    """A device at rest."""
+    system = _system(machine, situation.tccs, situation.delays)
+    memory = choose_engine(system, machine.engine, situation.key).memory
+    return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS)
+
+
+def run_once(
+    program: Program,
+    situation: Situation,
+    machine: Machine,
+    *,
+    opencl: bool = False,
+    sequences: Sequences = as_written,
+    device: Device | None = None,
+) -> Outcome:
+    """Its outcome. Raises what a device raises."""
+    device = open_device(machine, situation) if device is None else device
+    space = device.memory.space
+    memory = space.allocate(MEMORY_BYTES, name="litmus memory").start
+    results = space.allocate(max(1, len(program.terms)) * RESULT_BYTES, name="litmus results").start
+    for place, value in program.initial.items():
+        data = value.to_bytes(place.size, "little")
+        device.host.write(memory + where(place, situation.offsets), data)
+    start = device.now + _PREPARATION
+    layout = Layout(memory, results, start)
+    kernel = build(program, situation, layout, opencl=opencl, sequences=sequences)
+    loaded = _loaded(device, kernel)
+    queue = device.create_queue()
+    done = device.signal(1)
+    queue.dispatch(
+        loaded, kernel.groups * kernel.waves * LANES, kernel.waves * LANES, completion=done
+    )
+    queue.ring()
+    device.run(done)
+    return tuple(_values(device, program, situation, memory, results))
+
+
+def _values(
+    device: Device, program: Program, situation: Situation, memory: int, results: int
+) -> list[int]:
+    registers = len(program.terms) - len(program.observed)
+    values = [
+        int.from_bytes(device.host.read(results + RESULT_BYTES * number, RESULT_BYTES), "little")
+        for number in range(registers)
+    ]
+    for place in program.observed:
+        data = device.host.read(memory + where(place, situation.offsets), place.size)
+        values.append(int.from_bytes(data, "little"))
+    return values
+
+
+def _loaded(device: Device, kernel: Kernel) -> LoadedKernel:
+    address = device.memory.space.allocate(_CODE_BYTES, name="litmus code").start
+    device.memory.write(address, kernel.image)
+    descriptor = read_descriptor(kernel.image[:64])
+    metadata = KernelMetadata(
+        "litmus", "litmus.kd", (), 0, 8, kernel.lds, 0, 64, descriptor.sgprs, descriptor.vgprs, 1024
+    )  # fmt: skip
+    described = DescribedKernel(
+        "litmus", 3, Target(RUNNABLE), metadata, descriptor, 0, ENTRY, len(kernel.image) - ENTRY
+    )
+    loaded = LoadedKernel(described, address, address + ENTRY)
+    device.register(loaded)
+    return loaded

@@ -1,0 +1,151 @@
+"""The circumstances of one run of a litmus test.
+
+A weak outcome shows only where threads meet at the right moment with their lines in the right
+states. What is drawn: where groups are placed, the banks and lines of locations, which threads have
+which lines in their cache beforehand, when each thread begins and how long it sleeps before each
+operation, the delays of messages. In every third run threads begin far apart, so that one may see
+what another has done; in the others they meet. Invariant: a situation depends on the test, the seed
+and its number alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gpu.memory_model.program import Fence, Place, Program, Space
+from runtime.prng import Prng
+from runtime.sim.delay_policy import DRAWN_POLICIES
+
+CUS: Final = 4
+LINE: Final = 64
+BANKS: Final = (1, 2, 4)
+_STRIDES: Final = (1, 1, 2, 3, 64)
+"""In lines: neighbours, the same bank of two, another one of any, the same set."""
+_LAST_START: Final = 1200
+_STEP: Final = 40
+_MOST_SLEEP: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """``groups``: for each group of the test its number in the grid, which places it on the compute
+    unit of that number modulo `CUS`. ``offsets``: of each name in global memory. ``warm``: the
+    lines that a thread loads beforehand. ``starts``: ticks after the common start, by thread.
+    ``sleeps``: units of ``s_sleep`` before each operation, by thread. ``turns``: seed of the order
+    in which the threads of a wave take turns."""
+
+    tccs: int
+    key: int
+    delays: str
+    groups: Mapping[int, int]
+    offsets: Mapping[str, int]
+    warm: Mapping[str, tuple[str, ...]]
+    starts: Mapping[str, int]
+    sleeps: Mapping[str, tuple[int, ...]]
+    turns: int
+
+    def __str__(self) -> str:
+        units = ", ".join(f"group {g} on unit {n % CUS}" for g, n in self.groups.items())
+        lines = ", ".join(f"{name} at {offset:#x}" for name, offset in self.offsets.items())
+        warm = ", ".join(f"{name} has {' '.join(has)}" for name, has in self.warm.items() if has)
+        return (
+            f"{units}; {lines}; {warm or 'no lines are warm'}; {self.tccs} banks, delays "
+            f"{self.delays}"
+        )
+
+
+def situation(program: Program, seed: int, number: int, units: Mapping[int, int]) -> Situation:
+    """Number ``number``. ``units``: the compute unit of a group, where the test fixes it."""
+    prng = Prng(seed).fork(f"litmus run {number}")
+    threads = program.threads
+    return Situation(
+        tccs=BANKS[number % len(BANKS)],
+        key=prng.fork("key").bits64(),
+        delays=DRAWN_POLICIES[number % len(DRAWN_POLICIES)],
+        groups=_groups(program, units, prng.fork("groups")),
+        offsets=_offsets(program, prng.fork("lines")),
+        warm=_warm(program, prng.fork("warm")),
+        starts=_starts(program, number % 3 == 0, prng.fork("starts")),
+        sleeps={
+            each.name: _sleeps(len(each.operations), prng.fork(f"sleeps of {each.name}"))
+            for each in threads
+        },
+        turns=prng.fork("turns").bits64(),
+    )
+
+
+def _groups(program: Program, units: Mapping[int, int], prng: Prng) -> dict[int, int]:
+    """Distinct numbers; mostly each group on a unit of its own."""
+    wanted = sorted({t.position.group for t in program.threads if t.position.agent == "gpu"})
+    spread = prng.below(4) > 0
+    first = prng.below(CUS)
+    taken: set[int] = set()
+    found: dict[int, int] = {}
+    for number, group in enumerate(wanted):
+        unit = units.get(group, (first + number) % CUS if spread else prng.below(CUS))
+        while unit in taken:
+            unit += CUS
+        taken.add(unit)
+        found[group] = unit
+    return found
+
+
+def global_names(program: Program) -> list[str]:
+    """The locations in global memory, in the order of the text."""
+    places = [
+        each.place
+        for thread in program.threads
+        for each in thread.operations
+        if not isinstance(each, Fence)
+    ]
+    every = (*places, *program.initial, *program.observed)
+    return list(dict.fromkeys(p.name for p in every if p.space is Space.global_))
+
+
+def _offsets(program: Program, prng: Prng) -> dict[str, int]:
+    """A line for each name; now and then one of others, in a place of its own."""
+    names = global_names(program)
+    stride = _STRIDES[prng.below(len(_STRIDES))]
+    order = list(range(len(names)))
+    for last in range(len(order) - 1, 0, -1):
+        other = prng.below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    first = prng.below(8)
+    return {name: LINE * (first + stride * place) for name, place in zip(names, order, strict=True)}
+
+
+def _warm(program: Program, prng: Prng) -> dict[str, tuple[str, ...]]:
+    """Of the lines that a thread uses, none, all, or some."""
+    found = {}
+    for thread in program.threads:
+        used = list(dict.fromkeys(
+            each.place.name
+            for each in thread.operations
+            if not isinstance(each, Fence) and each.place.space is Space.global_
+        ))  # fmt: skip
+        chosen = prng.fork(thread.name)
+        how = chosen.below(3)
+        found[thread.name] = tuple(
+            name for name in used if how == 1 or (how == 2 and chosen.below(2))
+        )
+    return found
+
+
+def _starts(program: Program, apart: bool, prng: Prng) -> dict[str, int]:
+    spread = _LAST_START if apart else (0, _STEP, 4 * _STEP)[prng.below(3)]
+    return {each.name: prng.below(spread + 1) for each in program.threads}
+
+
+def _sleeps(count: int, prng: Prng) -> tuple[int, ...]:
+    """Mostly none."""
+    often = prng.below(3)
+    return tuple(
+        prng.below(_MOST_SLEEP) if often and prng.below(4) < often else 0 for _ in range(count)
+    )
+
+
+def where(place: Place, offsets: Mapping[str, int]) -> int:
+    """Bytes from the start of the memory of a test."""
+    return offsets[place.name] + place.offset

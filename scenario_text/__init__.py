@@ -1,0 +1,1 @@
+"""The language of scenarios and litmus tests: text to located values, and back."""
