@@ -367,6 +367,16 @@ class BareDevice:
             if not self._loop.tick():
                 raise GpuError(f"{queue.link.name} cannot come to its end")
 
+    def fail_queue(self, queue: DeviceQueue, rule: str, value: object) -> None:
+        """Stop a queue that breaks a rule outside of its packets; running packets complete."""
+        self._processor.fail(queue.link, rule, value)
+
+    def complete_after(self, signals: Sequence[Signal], whole: Signal) -> None:
+        """Have ``whole`` completed when each signal in turn has come down to 0; with an error when
+        one is negative."""
+        handles = [self.handle_of(signal) for signal in signals]
+        self._processor.complete_after(handles, self.handle_of(whole))
+
     def destroy(self, queue: DeviceQueue) -> None:
         """Stop a queue; packets that were not taken complete with an error. Frees its memory."""
         if queue.state is QueueState.DESTROYED:

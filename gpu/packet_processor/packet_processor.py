@@ -10,7 +10,7 @@ Source: D2 sections 2.5.2 and 2.6 for states; HSA Platform System Architecture 1
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,6 +42,7 @@ from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
 from gpu.packet_processor.completion import Completions
 from gpu.packet_processor.control_port import ControlPort
+from gpu.packet_processor.families import complete_after
 from gpu.packet_processor.fences import Fences
 from gpu.packet_processor.packet_log import PacketLog
 
@@ -117,6 +118,18 @@ class PacketProcessor:
         """Stop a queue by request: its waves are ended, what was launched completes as error."""
         self._stop(link, InactiveQueueError(f"{link.name}: {why}"))
         self._dispatcher.kill(link.queue, Fault(why))
+
+    def fail(self, link: Connection, rule: str, value: object) -> None:
+        """Stop a queue that breaks a rule outside of its packets; what was launched completes."""
+        error = QueueError(rule, value)
+        error.locate(link.name)
+        self._stop(link, error)
+
+    def complete_after(self, signals: Sequence[int], whole: int) -> None:
+        """Complete the signal ``whole`` after these, see `gpu.packet_processor.families`."""
+        self._activities.start(
+            complete_after(self._control, self._completions, signals, whole, self._pace.poll)
+        )
 
     # ------------------------------------------------------------------ one queue
 
