@@ -9,6 +9,7 @@ from gpu import Device
 from gpu.errors import HostError
 from gpu.host.core_api.signals import Condition
 from gpu.host.core_api.status import Status
+from gpu.hsa.aql import Barrier, FenceScope, Header, PacketType
 from gpu.hsa.queue import LAST_INDEX
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
@@ -89,6 +90,28 @@ def test_packets_with_the_header_of_the_draft() -> None:
     queue.barrier_and([], completion=made.runtime.signal_of(done))
     queue.ring()
     assert made.runtime.signal_wait(done, Condition.EQUALS, 0) == (Status.SUCCESS, 0)
+
+
+@pytest.mark.parametrize("named", ["destroyed", "unmapped", "doorbell"])
+def test_destroying_a_queue_whose_packets_name_no_signal(named: str) -> None:
+    made = opened()
+    queue, handle = made.queue(), made.signal(1)
+    if named == "destroyed":
+        made.runtime.signal_destroy(handle)
+    elif named == "unmapped":
+        handle = 1 << 40
+    else:
+        handle = made.queue().doorbell.handle
+    packet = Barrier(
+        header=Header(PacketType.BARRIER_AND, False, FenceScope.NONE, FenceScope.NONE),
+        dependencies=(made.signal(1),),
+        completion=handle,
+    )
+    queue.submit(packet)
+    queue.submit(packet)
+    queue.ring()
+    made.runtime.device.run()
+    assert made.runtime.queue_destroy(queue) is Status.SUCCESS
 
 
 # ------------------------------------------------------------------ children

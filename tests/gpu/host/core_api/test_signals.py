@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from gpu.host.core_api.contexts import Notification
@@ -16,7 +18,7 @@ INVALID = Status.ERROR_INVALID_ARGUMENT
 def test_operations() -> None:
     made = opened()
     runtime, handle = made.runtime, made.signal(12)
-    for call, operands, value in (
+    changes: tuple[tuple[Callable[..., Status], tuple[int, ...], int], ...] = (
         (runtime.signal_add, (5,), 17),
         (runtime.signal_subtract, (1,), 16),
         (runtime.signal_or, (5,), 21),
@@ -25,7 +27,8 @@ def test_operations() -> None:
         (runtime.signal_increment, (), 7),
         (runtime.signal_decrement, (), 6),
         (runtime.signal_send, (-9,), -9),
-    ):
+    )
+    for call, operands, value in changes:
         assert call(handle, *operands, "sequential") is INVALID
         assert call(handle, *operands, "relaxed") is Status.SUCCESS
         assert runtime.signal_query(handle) == (Status.SUCCESS, value)
