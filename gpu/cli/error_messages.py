@@ -21,6 +21,7 @@ def input_error(error: Exception) -> Stop | None:
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from runtime.errors import ProtocolError
+    from tester.program.replay_file import ReplayError
 
     if isinstance(error, ProtocolBroken):
         return Stop(str(error), complete=True)
@@ -28,7 +29,7 @@ def input_error(error: Exception) -> Stop | None:
         return Stop(f"the protocol failed: {error}", FOUND)
     given = (
         ArgumentTextError, SizeError, GpuError, ProtocolMissing,
-        DescriptionError, OutOfRoom, EngineMissing, BadRecording,
+        DescriptionError, OutOfRoom, EngineMissing, BadRecording, ReplayError,
     )  # fmt: skip
     if isinstance(error, MemoryError):
         return Stop("out of memory: the request is larger than the memory that is available")

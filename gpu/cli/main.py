@@ -59,7 +59,7 @@ VERBS: Final = (
     _verb(
         "run.replay",
         ReplayOptions,
-        "Repeat the memory requests of a recorded run at the same ticks.",
+        "Repeat a recorded run's memory requests; or run a leg of gpu-tester on compute units.",
     ),
 )
 

@@ -122,7 +122,7 @@ class OccupancyOptions(KernelOptions):
 class ReplayOptions:
     """``gcn replay``."""
 
-    file: Path = argument("The output of gcn run --record.", "FILE")
+    file: Path = argument("The output of gcn run --record, or a leg of gpu-tester.", "FILE")
     engine: Engine = option(
         Engine.AUTO, "What runs the caches, as for gcn run.", shows_default=True
     )

@@ -377,9 +377,12 @@ class Calls(RuleBasedStateMachine):
         if model.write_index != model.read_index + len(model.packets):
             return  # reserved and not written
         known = [handle for handle in self.handles if handle in self.signals]
-        taken = {each.completion for each in self.packets()}
-        free = [handle for handle in known if handle not in taken]
         unmet = [known[place % len(known)] for place in (first, second) if known and place < 6]
+        # A signal that passes 0 on its way to -1 may be seen at either by another queue.
+        taken = {each.completion for each in self.packets()}.union(
+            unmet, *(each.unmet for each in self.packets())
+        )
+        free = [handle for handle in known if handle not in taken]
         done = free[completion % len(free)] if free and completion < 6 else None
         call = queue.barrier_or if any_of else queue.barrier_and
         call(
