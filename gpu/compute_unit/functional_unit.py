@@ -87,6 +87,8 @@ class FunctionalUnit(Residents[Wavefront]):
         self._memory: DirectMemory = memory
         self._program = Program(memory.read)
         self._waves: list[Wavefront] = []
+        self._stopped = 0
+        """How many of them wait for a debugger."""
         self._blocks: dict[int, Block] = {}
         self._counted = Statistics()
         self._packet: tuple[int, int] | None = None
@@ -113,14 +115,14 @@ class FunctionalUnit(Residents[Wavefront]):
     @property
     def next_tick(self) -> int | None:
         """The tick after the last one, while there are waves."""
-        return self._now + 1 if self._groups else None
+        return self._now + 1 if self._groups and len(self._waves) > self._stopped else None
 
     def run(self, now: int) -> None:
         """Every resident wave has one turn."""
         self._now = now
         with plain_afterwards():
             for wave in list(self._waves):
-                if wave.ended or wave.at_barrier:
+                if wave.ended or wave.at_barrier or wave.stopped:
                     continue
                 before = wave.executed
                 try:
@@ -149,6 +151,7 @@ class FunctionalUnit(Residents[Wavefront]):
     def _left(self, group: Group[Wavefront]) -> None:
         self._counted.lds_out_of_range += group.lds.out_of_range
         self._waves = [wave for wave in self._waves if not wave.ended]
+        self._stopped = sum(wave.stopped for wave in self._waves)
         self._hang_detector.progress()
         if self._checks is not None:
             self._checks.left(group)
@@ -193,12 +196,29 @@ class FunctionalUnit(Residents[Wavefront]):
         if control is Control.TRAP:
             if decoded.value not in IGNORED_TRAPS:
                 raise trap_fault(wave, decoded)
+            return not self._stop(wave, decoded.value)
         elif control is Control.MESSAGE:
             if decoded.value == INTERRUPT:
                 wave.group.start.listener.interrupt(wave.group.start, wave.sgprs[M0])
         elif control is Control.FETCH_AGAIN:
             self._forget()
         return True
+
+    def _stop(self, wave: Wavefront, trap: int) -> bool:
+        """Stop a wave for the debugger, if one is attached."""
+        start = wave.group.start
+        if start.on_stop is None:
+            return False
+        wave.stopped = True
+        self._stopped += 1
+        start.on_stop(start, wave, trap, lambda: self._resume(wave))
+        return True
+
+    def _resume(self, wave: Wavefront) -> None:
+        if wave.stopped and not wave.ended:
+            wave.stopped = False
+            self._stopped -= 1
+            self._hang_detector.progress()
 
     def _end(self, wave: Wavefront) -> None:
         group = wave.group

@@ -215,6 +215,8 @@ class TimedUnit(Residents[PipelinedWave]):
             self._waited(wave)
         elif waiting is Waiting.END and wave.within(ALL_RETURNED):
             self._end(wave)
+        elif waiting is Waiting.DEBUGGER and wave.within(ALL_RETURNED):
+            self._stop(wave)
 
     def _waited(self, wave: PipelinedWave) -> None:
         """An ``s_waitcnt`` lets its wave continue."""
@@ -411,14 +413,32 @@ class TimedUnit(Residents[PipelinedWave]):
         if control is Control.TRAP:
             if value not in IGNORED_TRAPS:
                 raise trap_fault(wave, decoded)
+            if wave.group.start.on_stop is not None:
+                wave.block(Waiting.DEBUGGER, now)
+                wave.trap = value
         elif control is Control.PRIORITY:
             wave.priority = value & 3
         elif control is Control.NOTHING and decoded.instruction.name == "s_nop":
             wave.ready = now + 1 + (value & 0xF)
         self._advance(wave, decoded, now)
+        if wave.waiting is Waiting.DEBUGGER and wave.within(ALL_RETURNED):
+            self._stop(wave)
         if control is Control.FETCH_AGAIN:
             self._fetch.forget()
             self._fetch.flush(wave)
+
+    def _stop(self, wave: PipelinedWave) -> None:
+        """Everything has returned that a wave has issued before a debugger's trap."""
+        start = wave.group.start
+        if start.on_stop is not None and not wave.stopped:
+            wave.stopped = True
+            start.on_stop(start, wave, wave.trap, lambda: self._resume(wave))
+
+    def _resume(self, wave: PipelinedWave) -> None:
+        if wave.stopped and not wave.ended:
+            wave.stopped = False
+            self.hang_detector.progress()
+            self._wake(wave, self.memory.now)
 
     def _message(self, wave: PipelinedWave, decoded: DecodedInstruction, now: int) -> None:
         if not self._has_room(wave, decoded, now):

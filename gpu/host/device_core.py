@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gpu.code_object import CodeObject, Kernel, LoadedCodeObject, LoadedKernel, load
 from gpu.dispatch.device_loop import Loop, Mover
 from gpu.dispatch.dispatcher import Dispatcher, Placement
-from gpu.dispatch.launch import ComputeUnit
+from gpu.dispatch.launch import ComputeUnit, GroupStart, OnStop, StoppedWave
 from gpu.errors import GpuError, HostError, InactiveQueueError, NoProgressError
 from gpu.host.buffer import Buffer
 from gpu.host.device_queue import DeviceQueue
@@ -132,7 +132,7 @@ class BareDevice:
     def _make_processor(self) -> PacketProcessor:
         options = self.options
         fences = Fences(self.memory, options.fences)
-        command_processor = CommandProcessor(
+        self._command_processor = CommandProcessor(
             self._control,
             self._dispatcher,
             fences,
@@ -146,7 +146,7 @@ class BareDevice:
         )
         return PacketProcessor(
             self._control,
-            command_processor,
+            self._command_processor,
             self._dispatcher,
             fences,
             callbacks,
@@ -265,6 +265,17 @@ class BareDevice:
     def on_agent_dispatch(self, type: int, handler: Handler) -> None:
         """Have agent-dispatch packets of this type call ``handler`` with their four numbers."""
         self._processor.handlers[type] = handler
+
+    def on_stop(self, handler: OnStop) -> None:
+        """Have waves of kernels that are launched from now on stop at ``s_trap 1`` and ``3``;
+        ``handler`` is called between two ticks."""
+
+        def stopped(
+            group: GroupStart, wave: StoppedWave, trap: int, resume: Callable[[], None]
+        ) -> None:
+            self._loop.calls.append(lambda: handler(group, wave, trap, resume))
+
+        self._command_processor.on_stop = stopped
 
     def _interrupt(self, message: int) -> None:
         self.events.interrupt(message)

@@ -30,7 +30,7 @@ bound instructions do not check how many there are."""
 
 LLVM_TRAP: Final = 2
 IGNORED_TRAPS: Final = (1, 3)
-"""A debugger's breakpoint and ``llvm.debugtrap``: no debugger is attached."""
+"""A debugger's breakpoint and ``llvm.debugtrap``; without a debugger they do nothing."""
 
 
 def fault_of(

@@ -51,6 +51,7 @@ class Wavefront(Wave):
         "private_bytes",
         "simd",
         "slot",
+        "stopped",
         "vm",
     )
 
@@ -68,6 +69,8 @@ class Wavefront(Wave):
         self.priority = 0
         self.at_barrier = False
         self.ended = False
+        self.stopped = False
+        """At a trap of a debugger, until that resumes it."""
         self.executed = 0
         self.private_base = start.private_base
         self.private_bytes = group.start.private_bytes
