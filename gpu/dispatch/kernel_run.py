@@ -172,6 +172,7 @@ class KernelRun:
             private_aperture=self.around.private_aperture,
             hidden_private_base=self.around.hidden_base,
             line_at=self.line_at,
+            dispatch_pointer=self.around.dispatch_pointer,
             on_stop=self.on_stop,
         )
         if slots:

@@ -72,6 +72,9 @@ class StoppedWave(Protocol):
     vgprs: npt.NDArray[np.uint32]
     """Shape (registers, 64)."""
 
+    hardware: dict[int, int]
+    """Hardware registers by number."""
+
     @property
     def exec(self) -> int: ...
 
@@ -106,6 +109,8 @@ class GroupStart:
     """Address that the offset in FLAT_SCRATCH counts from."""
     line_at: Callable[[int], str] = no_line
     """Address of an instruction to the line of its source, ``vadd.cl:3``, or nothing."""
+    dispatch_pointer: int = 0
+    """Where the packet can be read while the kernel runs."""
     on_stop: OnStop | None = None
     """Where a debugger is attached: without one, its traps do nothing."""
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gpu.compute_unit.functional_unit import FunctionalUnit
 from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.compute_unit.wave.hardware_registers import HW_ID
 from gpu.dispatch.launch import GroupStart, StoppedWave
 from gpu.errors import HostError
 from gpu.host.device import Device
@@ -65,6 +66,26 @@ class Stop:
     @property
     def packet_id(self) -> int:
         return self._group.packet
+
+    @property
+    def packet(self) -> int:
+        """Address of the packet's copy."""
+        return self._group.dispatch_pointer
+
+    @property
+    def group_size(self) -> int:
+        """Work-items of the group."""
+        return sum(wave.exec.bit_count() for wave in self._group.waves)
+
+    @property
+    def items(self) -> int:
+        """Work-items of the wave."""
+        return self._group.waves[self.wave].exec.bit_count()
+
+    @property
+    def compute_unit(self) -> int:
+        """The index of the unit it runs on."""
+        return self._wave.hardware[HW_ID] >> 8 & 0x7F
 
     @property
     def pc(self) -> int:

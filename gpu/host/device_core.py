@@ -388,6 +388,10 @@ class BareDevice:
         handles = [self.handle_of(signal) for signal in signals]
         self._processor.complete_after(handles, self.handle_of(whole))
 
+    def call_after(self, signal: Signal, function: Callable[[], None]) -> None:
+        """Call a function between two ticks, after a signal has come to 0 or below."""
+        self._processor.call_after(self.handle_of(signal), function)
+
     def destroy(self, queue: DeviceQueue) -> None:
         """Stop a queue; packets that were not taken complete with an error. Frees its memory."""
         if queue.state is QueueState.DESTROYED:

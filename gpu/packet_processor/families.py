@@ -6,7 +6,7 @@ launches is counted before the count is compared with 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gpu.errors import PacketError
 from gpu.hsa.activities import Pause, Steps
@@ -29,6 +29,14 @@ def complete_after(
         yield from completions.succeed(whole)
     except (PacketError, Unmapped):
         pass  # ``whole`` was destroyed: nothing is left to complete
+
+
+def call_after(
+    control: ControlPort, signal: int, poll: int, function: Callable[[], None]
+) -> Steps[None]:
+    """Call a function when a signal has come to 0, is negative, or is no longer one."""
+    yield from _comes_to_zero(control, signal, poll)
+    function()
 
 
 def _comes_to_zero(control: ControlPort, signal: int, poll: int) -> Steps[bool]:

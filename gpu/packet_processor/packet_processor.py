@@ -42,7 +42,7 @@ from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
 from gpu.packet_processor.completion import Completions
 from gpu.packet_processor.control_port import ControlPort
-from gpu.packet_processor.families import complete_after
+from gpu.packet_processor.families import call_after, complete_after
 from gpu.packet_processor.fences import Fences
 from gpu.packet_processor.packet_log import PacketLog
 
@@ -129,6 +129,14 @@ class PacketProcessor:
         """Complete the signal ``whole`` after these, see `gpu.packet_processor.families`."""
         self._activities.start(
             complete_after(self._control, self._completions, signals, whole, self._pace.poll)
+        )
+
+    def call_after(self, signal: int, function: Callable[[], None]) -> None:
+        """Call a function between two ticks, after a signal has come to 0."""
+        self._activities.start(
+            call_after(
+                self._control, signal, self._pace.poll, lambda: self._callbacks.call(function)
+            )
         )
 
     # ------------------------------------------------------------------ one queue

@@ -54,12 +54,20 @@ class QueueCalls(SignalCalls):
         except (HostError, ValueError):
             raise Outcome(Status.ERROR_OUT_OF_RESOURCES) from None
         self._queues[queue] = context
+        self._created(queue, context)
         return queue
+
+    def _created(self, queue: DeviceQueue, context: Context) -> None:
+        """What else a new queue needs; the calls for mailboxes extend this."""
+
+    def _destroying(self, queue: DeviceQueue) -> None:
+        """Likewise, before a queue is destroyed."""
 
     @call
     def queue_destroy(self, queue: DeviceQueue | None) -> None:
         """``hsa_queue_destroy``: what it has not completed completes with an error."""
         queue = self._queue(queue)
+        self._destroying(queue)
         del self._queues[queue]
         self.device.destroy(queue)
 
@@ -70,6 +78,7 @@ class QueueCalls(SignalCalls):
 
     def _relinquish(self) -> None:
         for queue in list(self._queues):
+            self._destroying(queue)
             self.device.destroy(queue)
         self._queues.clear()
         super()._relinquish()

@@ -18,18 +18,19 @@ from __future__ import annotations
 from typing import Final
 
 from gpu.host.core_api.code_objects import CodeObjectCalls
+from gpu.host.core_api.mailbox import MailboxCalls
 from gpu.host.core_api.memory import MemoryCalls
-from gpu.host.core_api.queues import QueueCalls
 from gpu.host.core_api.signals import TIMEOUT_TICKS
 from gpu.host.device import Device
 
 TIMESTAMP_MHZ: Final = 100
 
 
-class CoreRuntime(QueueCalls, MemoryCalls, CodeObjectCalls):
+class CoreRuntime(MailboxCalls, MemoryCalls, CodeObjectCalls):
     """``timestamp_mhz``: 1 to 400, what the topology says of the clock, whose time stamps are
     ticks. ``timeout_ticks``: the most that a wait for a signal takes. ``packets``: ``1.0``, or
-    ``draft`` for D2's own header of packets. Raises HostError."""
+    ``draft`` for D2's own header of packets. ``execution_control``: queues have a mailbox, and
+    waves stop at traps of a debugger. Raises HostError."""
 
     def __init__(
         self,
@@ -38,5 +39,6 @@ class CoreRuntime(QueueCalls, MemoryCalls, CodeObjectCalls):
         timestamp_mhz: int = TIMESTAMP_MHZ,
         timeout_ticks: int = TIMEOUT_TICKS,
         packets: str = "1.0",
+        execution_control: bool = False,
     ) -> None:
-        super().__init__(device, timestamp_mhz, timeout_ticks, packets)
+        super().__init__(device, timestamp_mhz, timeout_ticks, packets, execution_control)
