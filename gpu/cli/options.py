@@ -119,6 +119,13 @@ class OccupancyOptions(KernelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CoreOptions:
+    """``gcn core``."""
+
+    file: Path = argument("A core file of a device.", "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReplayOptions:
     """``gcn replay``."""
 

@@ -234,6 +234,16 @@ class BareDevice:
             raise HostError(f"kernel {kernel.name} belongs to no code object")
         return self.load(kernel.owner).kernels[kernel.name]
 
+    @property
+    def loaded_kernels(self) -> tuple[LoadedKernel, ...]:
+        """All, in the order in which they were loaded."""
+        return tuple(self._kernels.values())
+
+    @property
+    def queues(self) -> tuple[DeviceQueue, ...]:
+        """All that were made, destroyed ones included, by their number."""
+        return tuple(self._queues)
+
     def kernel_at(self, address: int) -> LoadedKernel | None:
         """The kernel whose descriptor lies there."""
         return self._kernels.get(address)
