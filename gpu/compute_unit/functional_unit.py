@@ -18,6 +18,7 @@ from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import DirectMemory, MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.program import trap_handler
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
@@ -194,12 +195,17 @@ class FunctionalUnit(Residents[Wavefront]):
         if control is Control.SLEEP:
             return False
         if control is Control.TRAP:
+            if wave.group.start.trap_handler[0]:
+                trap_handler.enter(wave, decoded)
+                return True
             if decoded.value not in IGNORED_TRAPS:
                 raise trap_fault(wave, decoded)
             return not self._stop(wave, decoded.value)
         elif control is Control.MESSAGE:
             if decoded.value == INTERRUPT:
                 wave.group.start.listener.interrupt(wave.group.start, wave.sgprs[M0])
+        elif control is Control.RETURN:
+            trap_handler.leave(wave, decoded)
         elif control is Control.FETCH_AGAIN:
             self._forget()
         return True

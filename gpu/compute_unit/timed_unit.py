@@ -26,6 +26,7 @@ from gpu.compute_unit.pipeline.simd import Simd, cycles_by_pace
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
+from gpu.compute_unit.program import trap_handler
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.profile import Profile
@@ -410,6 +411,11 @@ class TimedUnit(Residents[PipelinedWave]):
         self, wave: PipelinedWave, decoded: DecodedInstruction, control: Control, now: int
     ) -> None:
         value = decoded.value
+        if control is Control.RETURN or (
+            control is Control.TRAP and wave.group.start.trap_handler[0]
+        ):
+            self._jump(wave, decoded, control)
+            return
         if control is Control.TRAP:
             if value not in IGNORED_TRAPS:
                 raise trap_fault(wave, decoded)
@@ -426,6 +432,15 @@ class TimedUnit(Residents[PipelinedWave]):
         if control is Control.FETCH_AGAIN:
             self._fetch.forget()
             self._fetch.flush(wave)
+
+    def _jump(self, wave: PipelinedWave, decoded: DecodedInstruction, control: Control) -> None:
+        """Into the trap handler, or out of it."""
+        if control is Control.TRAP:
+            trap_handler.enter(wave, decoded)
+        else:
+            trap_handler.leave(wave, decoded)
+        self._count(wave, decoded)
+        self._fetch.flush(wave)
 
     def _stop(self, wave: PipelinedWave) -> None:
         """Everything has returned that a wave has issued before a debugger's trap."""

@@ -71,7 +71,8 @@ class KernelRun:
 
     ``cus``: which compute units it may use, ascending. ``changed`` is called whenever a group's
     resources were released. ``interrupted`` is called with messages of waves. ``line_at``: as in
-    `GroupStart`; ``on_stop`` as well.
+    `GroupStart`; ``on_stop`` and
+    ``trap_handler`` as well.
     """
 
     kernel: str
@@ -85,6 +86,7 @@ class KernelRun:
     interrupted: Callable[[int], None]
     line_at: Callable[[int], str] = no_line
     on_stop: OnStop | None = None
+    trap_handler: tuple[int, int] = (0, 0)
     over: Event = field(default_factory=Event)
     fault: Fault | None = None
     running: int = 0
@@ -172,6 +174,7 @@ class KernelRun:
             private_aperture=self.around.private_aperture,
             hidden_private_base=self.around.hidden_base,
             line_at=self.line_at,
+            trap_handler=self.trap_handler,
             dispatch_pointer=self.around.dispatch_pointer,
             on_stop=self.on_stop,
         )

@@ -109,6 +109,8 @@ class GroupStart:
     """Address that the offset in FLAT_SCRATCH counts from."""
     line_at: Callable[[int], str] = no_line
     """Address of an instruction to the line of its source, ``vadd.cl:3``, or nothing."""
+    trap_handler: tuple[int, int] = (0, 0)
+    """TBA and TMA; no handler if the first is 0."""
     dispatch_pointer: int = 0
     """Where the packet can be read while the kernel runs."""
     on_stop: OnStop | None = None

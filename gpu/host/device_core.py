@@ -287,6 +287,10 @@ class BareDevice:
 
         self._command_processor.on_stop = stopped
 
+    def set_trap_handler(self, base: int, memory: int) -> None:
+        """TBA and TMA of kernels launched from now on; `gpu.host.debugging` checks them."""
+        self._command_processor.trap_handler = (base, memory)
+
     def _interrupt(self, message: int) -> None:
         self.events.interrupt(message)
 

@@ -80,6 +80,8 @@ class CommandProcessor:
         self._limits = limits
         self.on_stop: OnStop | None = None
         """A debugger of the kernels that are launched from now on."""
+        self.trap_handler = (0, 0)
+        """TBA and TMA of the kernels that are launched from now on."""
 
     def launch(
         self,
@@ -110,6 +112,7 @@ class CommandProcessor:
             interrupted=interrupted,
             line_at=kernel.line_at,
             on_stop=self.on_stop,
+            trap_handler=self.trap_handler,
         )
         why = self._dispatcher.why_never(run)
         if why is not None:

@@ -259,7 +259,7 @@ class PacketProcessor:
                 link,
                 data,
                 failed=lambda failed: self._kernel_failed(link, failed),
-                interrupted=self._callbacks.interrupt,
+                interrupted=lambda message: self._interrupted(link, message),
             )
             if not link.active:
                 self._command_processor.forget(link, run)
@@ -396,6 +396,26 @@ class PacketProcessor:
         where = f"{link.name}, packet {run.around.packet_id}"
         self._stop(link, KernelError(run.kernel, where, str(run.fault)))
         self._dispatcher.kill(link.queue, run.fault)
+
+    def _interrupted(self, link: Connection, message: int) -> None:
+        """A wave has sent a message; a trap handler's may be about its queue."""
+        self._callbacks.interrupt(message)
+        if self._command_processor.trap_handler[0]:
+            self._activities.start(self._look_for_error(link))
+
+    def _look_for_error(self, link: Connection) -> Steps[None]:
+        """Whether a trap handler has set the queue's inactive signal."""
+        field = AMD_QUEUE.field("queue_inactive_signal")
+        try:
+            signal = yield from self._control.load_int(link.queue + field.offset)
+            code = yield from self._control.load_int(signal + VALUE)
+        except Unmapped:
+            return
+        if code and link.active:
+            why = f"its trap handler has reported error {code}"
+            kernel = link.runs[0].kernel if link.runs else ""
+            self._stop(link, KernelError(kernel, link.name, why))
+            self._dispatcher.kill(link.queue, Fault(why))
 
     def _stop(self, link: Connection, error: GpuError) -> None:
         """The first error of a queue ends its service."""

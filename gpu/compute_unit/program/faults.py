@@ -55,7 +55,9 @@ def place_of(wave: Wavefront, decoded: DecodedInstruction | None, address: int) 
 def trap_fault(wave: Wavefront, decoded: DecodedInstruction) -> Fault:
     """``s_trap`` with a number that stops the queue."""
     address = decoded.instruction.address
-    if decoded.value == LLVM_TRAP:
+    if decoded.instruction.name != "s_trap":
+        why = "there is no trap handler to return from"
+    elif decoded.value == LLVM_TRAP:
         why = f"trap {LLVM_TRAP}: the program gave up (llvm.trap), its queue is stopped"
     else:
         why = f"trap {decoded.value} is reserved; 1 to 3 have a meaning"

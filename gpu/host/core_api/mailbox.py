@@ -21,7 +21,7 @@ import numpy as np
 from gpu.host.core_api.contexts import Context
 from gpu.host.core_api.queues import QueueCalls
 from gpu.host.core_api.status import call_with_output, need
-from gpu.host.debugger import Debugger, Stop
+from gpu.host.debugging.debugger import Debugger, Stop
 from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
 from gpu.hsa.signal import Signal

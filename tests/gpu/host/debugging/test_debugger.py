@@ -7,7 +7,7 @@ import pytest
 
 from gpu import Buffer, Device, Signal
 from gpu.errors import HostError, KernelError
-from gpu.host.debugger import Debugger, Stop
+from gpu.host.debugging.debugger import Debugger, Stop
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.kernels.stored import stored
 

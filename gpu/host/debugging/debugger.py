@@ -155,8 +155,7 @@ class Debugger:
     """
 
     def __init__(self, device: Device, on_stop: Callable[[Stop], None] | None = None) -> None:
-        if not all(isinstance(unit, FunctionalUnit | TimedUnit) for unit in device.units):
-            raise HostError("units that run ahead of the clock do not stop: Device(ahead=False)")
+        need_stepped(device)
         self._all: list[Stop] = []
         self._on_stop = on_stop
         device.on_stop(self._stopped)
@@ -173,6 +172,12 @@ class Debugger:
         self._all.append(stop)
         if self._on_stop is not None:
             self._on_stop(stop)
+
+
+def need_stepped(device: Device) -> None:
+    """Raises HostError for a device whose units run ahead of the clock."""
+    if not all(isinstance(unit, FunctionalUnit | TimedUnit) for unit in device.units):
+        raise HostError("units that run ahead of the clock do not stop: Device(ahead=False)")
 
 
 def _scalar(register: int | str) -> int:
