@@ -56,7 +56,7 @@ def trap_fault(wave: Wavefront, decoded: DecodedInstruction) -> Fault:
     """``s_trap`` with a number that stops the queue."""
     address = decoded.instruction.address
     if decoded.instruction.name != "s_trap":
-        why = "there is no trap handler to return from"
+        why = "only a trap handler returns from an exception"
     elif decoded.value == LLVM_TRAP:
         why = f"trap {LLVM_TRAP}: the program gave up (llvm.trap), its queue is stopped"
     else:

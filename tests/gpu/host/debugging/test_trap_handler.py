@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 
 from gpu import Buffer, Device, Signal
+from gpu.compute_unit.timed_unit import TimedUnit
 from gpu.errors import HostError, KernelError
 from gpu.host.debugging.trap_handler import set_trap_handler
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
 from gpu.memory.flat_memory import FlatMemory
+from tests.gpu.compute_unit.harness import Bench, run_timed
 from tests.gpu.compute_unit.machine_code import code
 from tests.gpu.kernels.stored import stored
+
+S_TRAP_3 = bytes.fromhex("030092bf")
+S_RFE_S0 = bytes.fromhex("001f80be")
 
 
 @pytest.fixture(params=["functional", "timed"])
@@ -71,3 +76,31 @@ def test_where_a_handler_may_lie() -> None:
     ):
         with pytest.raises(HostError, match=message):
             set_trap_handler(device, base, memory)
+
+
+def test_a_trap_in_a_handler(device: Device) -> None:
+    handler = device.alloc(np.frombuffer(S_TRAP_3, np.uint8))
+    set_trap_handler(device, handler.address)
+    queue = device.create_queue()
+    queue.dispatch(stored("device_hsa")["debugtrapk"], 64, 64, [device.alloc(np.zeros(64))])
+    queue.ring()
+    with pytest.raises(KernelError, match=r"`s_trap 3`.*: a trap handler does not trap"):
+        device.run()
+
+
+def test_a_return_without_a_handler() -> None:
+    functional, timed = Bench(S_RFE_S0), Bench(S_RFE_S0)
+    functional.run(functional.group())
+    unit = TimedUnit(0, timed.memory)
+    unit.start(timed.group())
+    run_timed(timed.memory, unit)
+    for bench in (functional, timed):
+        (fault,) = bench.listener.faults
+        assert "only a trap handler returns from an exception" in str(fault)
+
+
+def test_units_that_run_ahead_refuse_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(cus=1)
+    monkeypatch.setattr(device, "units", [object()])
+    with pytest.raises(HostError, match="run ahead of the clock"):
+        set_trap_handler(device, 0)
