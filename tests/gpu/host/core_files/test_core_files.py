@@ -18,7 +18,7 @@ from gpu.host.core_files.layout import AGENT, PROGRAM_HEADER, QUEUE, SNAPSHOT_HE
 from gpu.host.core_files.reader import CoreFile, CoreFileError, parse_core, read_core
 from gpu.host.core_files.writer import write_core
 from tests.gpu.cli.calling import gcn
-from tests.gpu.kernels.stored import stored
+from tests.gpu.kernels.stored import stored, stored_bytes
 
 
 def faulting() -> tuple[Device, Buffer, CodeObject, KernelError]:
@@ -72,6 +72,16 @@ def test_the_command(tmp_path: Path) -> None:
     run = gcn("core", str(tmp_path / "core"))
     assert run.status == 2 and f"{tmp_path}/core: the table of " in run.err
     assert gcn("core", str(tmp_path / "missing")).status == 2
+
+
+def test_a_run_that_fails_writes_one(tmp_path: Path) -> None:
+    core, code = tmp_path / "core", tmp_path / "a.co"
+    code.write_bytes(stored_bytes("device_hsa"))
+    call = ("run", str(code), "trapk", "--grid", "64", "--functional", "--core", str(core))
+    assert gcn(*call, "--arg", "i32[64]=1").status == 0 and not core.exists()
+    run = gcn(*call, "--arg", "i32[64]=-1")
+    assert run.status == 2 and "trap 2" in run.err
+    assert read_core(core).error in run.err
 
 
 def test_a_file_from_elsewhere_has_no_note_of_ours() -> None:
