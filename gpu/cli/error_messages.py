@@ -14,6 +14,7 @@ def input_error(error: Exception) -> Stop | None:
     from gpu.cli.common.grid_size import SizeError
     from gpu.cli.run.argument_parser import ArgumentTextError
     from gpu.errors import GpuError
+    from gpu.host.core_files.reader import CoreFileError
     from gpu.memory.coherent.coherent_memory import MemoryStuck
     from gpu.memory.coherent.factory import EngineMissing
     from gpu.memory.coherent.native_backend import OutOfRoom
@@ -21,6 +22,7 @@ def input_error(error: Exception) -> Stop | None:
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
     from runtime.errors import ProtocolError
+    from tester.program.replay_file import ReplayError
 
     if isinstance(error, ProtocolBroken):
         return Stop(str(error), complete=True)
@@ -28,7 +30,7 @@ def input_error(error: Exception) -> Stop | None:
         return Stop(f"the protocol failed: {error}", FOUND)
     given = (
         ArgumentTextError, SizeError, GpuError, ProtocolMissing,
-        DescriptionError, OutOfRoom, EngineMissing, BadRecording,
+        DescriptionError, OutOfRoom, EngineMissing, BadRecording, ReplayError, CoreFileError,
     )  # fmt: skip
     if isinstance(error, MemoryError):
         return Stop("out of memory: the request is larger than the memory that is available")

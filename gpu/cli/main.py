@@ -15,6 +15,7 @@ import sys
 from typing import Annotated, Any, Final, NoReturn
 
 from gpu.cli.options import (
+    CoreOptions,
     DisasmOptions,
     InfoOptions,
     OccupancyOptions,
@@ -45,6 +46,7 @@ VERBS: Final = (
         OccupancyOptions,
         "How many groups fit one compute unit, and which resource limits them.",
     ),
+    _verb("inspect.core", CoreOptions, "What failed, by a core file: queues, kernels, memory."),
     Verb(
         "run",
         RunOptions,
@@ -59,7 +61,7 @@ VERBS: Final = (
     _verb(
         "run.replay",
         ReplayOptions,
-        "Repeat the memory requests of a recorded run at the same ticks.",
+        "Repeat a recorded run's memory requests; or run a leg of gpu-tester on compute units.",
     ),
 )
 

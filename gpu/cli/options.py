@@ -119,10 +119,17 @@ class OccupancyOptions(KernelOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CoreOptions:
+    """``gcn core``."""
+
+    file: Path = argument("A core file of a device.", "FILE")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReplayOptions:
     """``gcn replay``."""
 
-    file: Path = argument("The output of gcn run --record.", "FILE")
+    file: Path = argument("The output of gcn run --record, or a leg of gpu-tester.", "FILE")
     engine: Engine = option(
         Engine.AUTO, "What runs the caches, as for gcn run.", shows_default=True
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ from gpu.code_object.elf import (
     Note,
     Segment,
     Symbol,
+    define_symbol,
     read_elf,
 )
 from gpu.code_object.errors import CodeObjectError
@@ -108,10 +109,17 @@ class CodeObject:
     the content of memory for any load address.
     """
 
-    def __init__(self, data: bytes, path: str, origin: CodeObjectUri | None = None) -> None:
-        """``path`` names the object in messages, ``origin`` is where it lies. Raises
-        `CodeObjectError`."""
+    def __init__(
+        self,
+        data: bytes,
+        path: str,
+        origin: CodeObjectUri | None = None,
+        partial: bool = False,
+    ) -> None:
+        """``path`` names the object in messages, ``origin`` is where it lies. ``partial``: symbols
+        may be unbound. Raises `CodeObjectError`."""
         self.path = path
+        self._partial = partial
         self._origin = origin
         self._data = data
         self.elf: ElfImage = read_elf(data, path)
@@ -176,6 +184,27 @@ class CodeObject:
     @classmethod
     def from_bytes(cls, data: bytes, path: str = "code object") -> CodeObject:
         return cls(data, path)
+
+    @property
+    def data(self) -> bytes:
+        """The file."""
+        return self._data
+
+    @cached_property
+    def unbound(self) -> tuple[str, ...]:
+        """Symbols that relocations need and that are defined nowhere; only of a partial object."""
+        symbols = (each.symbol for each in self.elf.relocations if each.type != relocations.NONE)
+        names = (each.name for each in symbols if each is not None and not each.section)
+        return tuple(dict.fromkeys(names))
+
+    def bind(self, addresses: Mapping[str, int]) -> CodeObject:
+        """A copy in which these undefined symbols have these addresses in memory."""
+        data = bytearray(self._data)
+        for relocation in self.elf.relocations:
+            symbol = relocation.symbol
+            if symbol is not None and not symbol.section and symbol.name in addresses:
+                define_symbol(data, symbol, addresses[symbol.name])
+        return CodeObject(bytes(data), self.path, partial=True)
 
     def __getitem__(self, name: str) -> Kernel:
         """The kernel of that name. Raises `CodeObjectError`, naming those that exist."""
@@ -329,7 +358,8 @@ class CodeObject:
                 continue
             try:
                 size = relocations.field_size(each)
-                relocations.check(each)
+                if not self._partial:
+                    relocations.check(each)
             except relocations.RelocationError as error:
                 raise self._fail(str(error)) from None
             index = self._segment_of(each.address)

@@ -39,6 +39,9 @@ _SYMBOL: Final = struct.Struct("<IBBHQQ")
 _RELA: Final = struct.Struct("<QQq")
 _WORDS: Final = struct.Struct("<QQ")
 
+ABSOLUTE: Final = 0xFFF1
+"""The section of symbols that do not move with the object."""
+
 NOTYPE, OBJECT, FUNCTION, KERNEL_V2 = 0, 1, 2, 10
 """Symbol types; 10 is what version 2 gives to kernels."""
 
@@ -58,13 +61,14 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """``section`` 0 means that it is not defined here."""
+    """``section`` 0 means that it is not defined here. ``offset``: of its entry in the file."""
 
     name: str
     address: int
     size: int
     type: int
     section: int
+    offset: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,12 @@ class ElfImage:
 def read_elf(data: bytes, path: str) -> ElfImage:
     """Read a linked AMDGPU code object for HSA. Raises `CodeObjectError` for any other bytes."""
     return _Reader(data, path).image()
+
+
+def define_symbol(data: bytearray, symbol: Symbol, address: int) -> None:
+    """Change a symbol's entry in a file, so that it is defined and does not move."""
+    name, kind, other, _, _, length = _SYMBOL.unpack_from(data, symbol.offset)
+    _SYMBOL.pack_into(data, symbol.offset, name, kind, other, ABSOLUTE, address, length)
 
 
 class _Reader:
@@ -307,7 +317,7 @@ class _Reader:
             name, kind, _, section, address, length = entry
             at = offset + index * _SYMBOL.size
             text = self.string(strings, name, at)
-            found.append(Symbol(text, address, length, kind & 15, section))
+            found.append(Symbol(text, address, length, kind & 15, section, at))
         return found
 
     def string(self, strings: bytes, start: int, at: int) -> str:

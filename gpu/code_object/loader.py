@@ -76,8 +76,11 @@ def load(code_object: CodeObject, memory: Memory) -> LoadedCodeObject:
     """Put an object into memory: segments copied, the rest zero, relocations applied.
 
     Kernels may write only to pages of writable segments. Raises ValueError if the address space
-    is full.
+    is full, `CodeObjectError` while symbols are unbound.
     """
+    if code_object.unbound:
+        missing = ", ".join(map(repr, code_object.unbound))
+        raise CodeObjectError(code_object.path, f"symbols that are bound to nothing: {missing}")
     first = code_object.first_address
     parts = memory.space.allocate_parts(
         [

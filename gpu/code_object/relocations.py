@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from gpu.code_object.elf import Relocation
+from gpu.code_object.elf import ABSOLUTE, Relocation
 
 NONE: Final = 0
-_ABSOLUTE: Final = 0xFFF1
 _Field = tuple[int, Callable[[int, int, int, int], int]]
 
 _FIELDS: Final[dict[int, _Field]] = {
@@ -48,7 +47,7 @@ def patch(relocation: Relocation, base: int) -> bytes:
     """The bytes of the field for an object loaded at ``base``."""
     size, compute = _FIELDS[relocation.type]
     symbol = relocation.symbol
-    absolute = symbol is None or symbol.section == _ABSOLUTE
+    absolute = symbol is None or symbol.section == ABSOLUTE
     value = compute(
         (symbol.address if symbol is not None else 0) + (0 if absolute else base),
         relocation.addend,

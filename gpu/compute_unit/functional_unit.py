@@ -18,6 +18,7 @@ from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import DirectMemory, MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.program import trap_handler
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
@@ -87,6 +88,8 @@ class FunctionalUnit(Residents[Wavefront]):
         self._memory: DirectMemory = memory
         self._program = Program(memory.read)
         self._waves: list[Wavefront] = []
+        self._stopped = 0
+        """How many of them wait for a debugger."""
         self._blocks: dict[int, Block] = {}
         self._counted = Statistics()
         self._packet: tuple[int, int] | None = None
@@ -113,14 +116,14 @@ class FunctionalUnit(Residents[Wavefront]):
     @property
     def next_tick(self) -> int | None:
         """The tick after the last one, while there are waves."""
-        return self._now + 1 if self._groups else None
+        return self._now + 1 if self._groups and len(self._waves) > self._stopped else None
 
     def run(self, now: int) -> None:
         """Every resident wave has one turn."""
         self._now = now
         with plain_afterwards():
             for wave in list(self._waves):
-                if wave.ended or wave.at_barrier:
+                if wave.ended or wave.at_barrier or wave.stopped:
                     continue
                 before = wave.executed
                 try:
@@ -149,6 +152,7 @@ class FunctionalUnit(Residents[Wavefront]):
     def _left(self, group: Group[Wavefront]) -> None:
         self._counted.lds_out_of_range += group.lds.out_of_range
         self._waves = [wave for wave in self._waves if not wave.ended]
+        self._stopped = sum(wave.stopped for wave in self._waves)
         self._hang_detector.progress()
         if self._checks is not None:
             self._checks.left(group)
@@ -191,14 +195,36 @@ class FunctionalUnit(Residents[Wavefront]):
         if control is Control.SLEEP:
             return False
         if control is Control.TRAP:
+            if wave.group.start.trap_handler[0]:
+                trap_handler.enter(wave, decoded)
+                return True
             if decoded.value not in IGNORED_TRAPS:
                 raise trap_fault(wave, decoded)
+            return not self._stop(wave, decoded.value)
         elif control is Control.MESSAGE:
             if decoded.value == INTERRUPT:
                 wave.group.start.listener.interrupt(wave.group.start, wave.sgprs[M0])
+        elif control is Control.RETURN:
+            trap_handler.leave(wave, decoded)
         elif control is Control.FETCH_AGAIN:
             self._forget()
         return True
+
+    def _stop(self, wave: Wavefront, trap: int) -> bool:
+        """Stop a wave for the debugger, if one is attached."""
+        start = wave.group.start
+        if start.on_stop is None:
+            return False
+        wave.stopped = True
+        self._stopped += 1
+        start.on_stop(start, wave, trap, lambda: self._resume(wave))
+        return True
+
+    def _resume(self, wave: Wavefront) -> None:
+        if wave.stopped and not wave.ended:
+            wave.stopped = False
+            self._stopped -= 1
+            self._hang_detector.progress()
 
     def _end(self, wave: Wavefront) -> None:
         group = wave.group

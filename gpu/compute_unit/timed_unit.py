@@ -26,6 +26,7 @@ from gpu.compute_unit.pipeline.simd import Simd, cycles_by_pace
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
+from gpu.compute_unit.program import trap_handler
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.profile import Profile
@@ -215,6 +216,8 @@ class TimedUnit(Residents[PipelinedWave]):
             self._waited(wave)
         elif waiting is Waiting.END and wave.within(ALL_RETURNED):
             self._end(wave)
+        elif waiting is Waiting.DEBUGGER and wave.within(ALL_RETURNED):
+            self._stop(wave)
 
     def _waited(self, wave: PipelinedWave) -> None:
         """An ``s_waitcnt`` lets its wave continue."""
@@ -408,17 +411,49 @@ class TimedUnit(Residents[PipelinedWave]):
         self, wave: PipelinedWave, decoded: DecodedInstruction, control: Control, now: int
     ) -> None:
         value = decoded.value
+        if control is Control.RETURN or (
+            control is Control.TRAP and wave.group.start.trap_handler[0]
+        ):
+            self._jump(wave, decoded, control)
+            return
         if control is Control.TRAP:
             if value not in IGNORED_TRAPS:
                 raise trap_fault(wave, decoded)
+            if wave.group.start.on_stop is not None:
+                wave.block(Waiting.DEBUGGER, now)
+                wave.trap = value
         elif control is Control.PRIORITY:
             wave.priority = value & 3
         elif control is Control.NOTHING and decoded.instruction.name == "s_nop":
             wave.ready = now + 1 + (value & 0xF)
         self._advance(wave, decoded, now)
+        if wave.waiting is Waiting.DEBUGGER and wave.within(ALL_RETURNED):
+            self._stop(wave)
         if control is Control.FETCH_AGAIN:
             self._fetch.forget()
             self._fetch.flush(wave)
+
+    def _jump(self, wave: PipelinedWave, decoded: DecodedInstruction, control: Control) -> None:
+        """Into the trap handler, or out of it."""
+        if control is Control.TRAP:
+            trap_handler.enter(wave, decoded)
+        else:
+            trap_handler.leave(wave, decoded)
+        self._count(wave, decoded)
+        self._fetch.flush(wave)
+
+    def _stop(self, wave: PipelinedWave) -> None:
+        """Everything has returned that a wave has issued before a debugger's trap."""
+        start = wave.group.start
+        if start.on_stop is not None and not wave.stopped:
+            wave.stopped = True
+            start.on_stop(start, wave, wave.trap, lambda: self._resume(wave))
+
+    def _resume(self, wave: PipelinedWave) -> None:
+        if wave.stopped and not wave.ended:
+            wave.stopped = False
+            self.hang_detector.progress()
+            self._wake(wave, self.memory.now)
 
     def _message(self, wave: PipelinedWave, decoded: DecodedInstruction, now: int) -> None:
         if not self._has_room(wave, decoded, now):

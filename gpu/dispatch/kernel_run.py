@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gpu.code_object.kernel_descriptor import KernelDescriptor
-from gpu.dispatch.launch import Demand, Fault, GroupStart, WaveStart, no_line
+from gpu.dispatch.launch import Demand, Fault, GroupStart, OnStop, WaveStart, no_line
 from gpu.dispatch.occupancy import SGPR_GRANULE
 from gpu.dispatch.work_groups import Size, clipped, group_counts, group_ids, wave_count, work_items
 from gpu.hsa.activities import Event
@@ -71,7 +71,8 @@ class KernelRun:
 
     ``cus``: which compute units it may use, ascending. ``changed`` is called whenever a group's
     resources were released. ``interrupted`` is called with messages of waves. ``line_at``: as in
-    `GroupStart`.
+    `GroupStart`; ``on_stop`` and
+    ``trap_handler`` as well.
     """
 
     kernel: str
@@ -84,6 +85,8 @@ class KernelRun:
     failed: Callable[[KernelRun], None]
     interrupted: Callable[[int], None]
     line_at: Callable[[int], str] = no_line
+    on_stop: OnStop | None = None
+    trap_handler: tuple[int, int] = (0, 0)
     over: Event = field(default_factory=Event)
     fault: Fault | None = None
     running: int = 0
@@ -171,6 +174,9 @@ class KernelRun:
             private_aperture=self.around.private_aperture,
             hidden_private_base=self.around.hidden_base,
             line_at=self.line_at,
+            trap_handler=self.trap_handler,
+            dispatch_pointer=self.around.dispatch_pointer,
+            on_stop=self.on_stop,
         )
         if slots:
             self._slots[group] = slots

@@ -61,6 +61,31 @@ class WaveStart:
     """Byte address of its scratch slice; 0 without scratch."""
 
 
+class StoppedWave(Protocol):
+    """A wave at ``s_trap 1`` or ``3`` that does not continue before it is resumed; everything that
+    it has issued has returned. ``pc``: of the instruction behind the trap."""
+
+    pc: int
+    number: int
+    sgprs: list[int]
+    """By operand code: 106 and 107 VCC, 124 M0, 126 and 127 EXEC (to be written by `set_exec`)."""
+    vgprs: npt.NDArray[np.uint32]
+    """Shape (registers, 64)."""
+
+    hardware: dict[int, int]
+    """Hardware registers by number."""
+
+    @property
+    def exec(self) -> int: ...
+
+    def set_exec(self, bits: int) -> None: ...
+
+
+OnStop = Callable[["GroupStart", StoppedWave, int, Callable[[], None]], None]
+"""Called in the middle of a tick with group, wave, number of the trap, and what resumes the wave,
+which is called between two ticks."""
+
+
 @dataclass(slots=True, eq=False)
 class GroupStart:
     """One work-group, ready to run."""
@@ -84,6 +109,12 @@ class GroupStart:
     """Address that the offset in FLAT_SCRATCH counts from."""
     line_at: Callable[[int], str] = no_line
     """Address of an instruction to the line of its source, ``vadd.cl:3``, or nothing."""
+    trap_handler: tuple[int, int] = (0, 0)
+    """TBA and TMA; no handler if the first is 0."""
+    dispatch_pointer: int = 0
+    """Where the packet can be read while the kernel runs."""
+    on_stop: OnStop | None = None
+    """Where a debugger is attached: without one, its traps do nothing."""
 
 
 class Fault(Exception):

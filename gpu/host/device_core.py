@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gpu.code_object import CodeObject, Kernel, LoadedCodeObject, LoadedKernel, load
 from gpu.dispatch.device_loop import Loop, Mover
 from gpu.dispatch.dispatcher import Dispatcher, Placement
-from gpu.dispatch.launch import ComputeUnit
+from gpu.dispatch.launch import ComputeUnit, GroupStart, OnStop, StoppedWave
 from gpu.errors import GpuError, HostError, InactiveQueueError, NoProgressError
 from gpu.host.buffer import Buffer
 from gpu.host.device_queue import DeviceQueue
@@ -132,7 +132,7 @@ class BareDevice:
     def _make_processor(self) -> PacketProcessor:
         options = self.options
         fences = Fences(self.memory, options.fences)
-        command_processor = CommandProcessor(
+        self._command_processor = CommandProcessor(
             self._control,
             self._dispatcher,
             fences,
@@ -146,7 +146,7 @@ class BareDevice:
         )
         return PacketProcessor(
             self._control,
-            command_processor,
+            self._command_processor,
             self._dispatcher,
             fences,
             callbacks,
@@ -238,6 +238,16 @@ class BareDevice:
         """Let packets name a kernel that the host has written to memory itself."""
         self._kernels[kernel.object_address] = kernel
 
+    @property
+    def loaded_kernels(self) -> tuple[LoadedKernel, ...]:
+        """All, in the order in which they were loaded."""
+        return tuple(self._kernels.values())
+
+    @property
+    def queues(self) -> tuple[DeviceQueue, ...]:
+        """All that were made, destroyed ones included, by their number."""
+        return tuple(self._queues)
+
     def kernel_at(self, address: int) -> LoadedKernel | None:
         """The kernel whose descriptor lies there."""
         return self._kernels.get(address)
@@ -269,6 +279,21 @@ class BareDevice:
     def on_agent_dispatch(self, type: int, handler: Handler) -> None:
         """Have agent-dispatch packets of this type call ``handler`` with their four numbers."""
         self._processor.handlers[type] = handler
+
+    def on_stop(self, handler: OnStop) -> None:
+        """Have waves of kernels that are launched from now on stop at ``s_trap 1`` and ``3``;
+        ``handler`` is called between two ticks."""
+
+        def stopped(
+            group: GroupStart, wave: StoppedWave, trap: int, resume: Callable[[], None]
+        ) -> None:
+            self._loop.calls.append(lambda: handler(group, wave, trap, resume))
+
+        self._command_processor.on_stop = stopped
+
+    def set_trap_handler(self, base: int, memory: int) -> None:
+        """TBA and TMA of kernels launched from now on; `gpu.host.debugging` checks them."""
+        self._command_processor.trap_handler = (base, memory)
 
     def _interrupt(self, message: int) -> None:
         self.events.interrupt(message)
@@ -370,6 +395,20 @@ class BareDevice:
         while queue.link.state is QueueState.ERROR_PENDING:
             if not self._loop.tick():
                 raise GpuError(f"{queue.link.name} cannot come to its end")
+
+    def fail_queue(self, queue: DeviceQueue, rule: str, value: object) -> None:
+        """Stop a queue that breaks a rule outside of its packets; running packets complete."""
+        self._processor.fail(queue.link, rule, value)
+
+    def complete_after(self, signals: Sequence[Signal], whole: Signal) -> None:
+        """Have ``whole`` completed when each signal in turn has come down to 0; with an error when
+        one is negative."""
+        handles = [self.handle_of(signal) for signal in signals]
+        self._processor.complete_after(handles, self.handle_of(whole))
+
+    def call_after(self, signal: Signal, function: Callable[[], None]) -> None:
+        """Call a function between two ticks, after a signal has come to 0 or below."""
+        self._processor.call_after(self.handle_of(signal), function)
 
     def destroy(self, queue: DeviceQueue) -> None:
         """Stop a queue; packets that were not taken complete with an error. Frees its memory."""

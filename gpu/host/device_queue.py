@@ -20,7 +20,8 @@ from gpu.hsa.aql import Header, KernelDispatch, PacketType
 from gpu.hsa.host_memory import Host
 from gpu.hsa.queue import UserQueue, scope
 from gpu.hsa.queue_state import Connection
-from gpu.hsa.signal import ERROR_VALUE, Signal
+from gpu.hsa.signal import ERROR_VALUE, Signal, SignalKind
+from gpu.memory.address_space import Unmapped
 
 Size = tuple[int, int, int]
 
@@ -157,4 +158,12 @@ class DeviceQueue(UserQueue):
             data = self._host.read(base + packet_id % size * 64, 64)
             completion = int.from_bytes(data[-8:], "little")
             if not self.link.is_invalid(data) and completion and not completion % 64:
-                Signal.at(self._host, completion).store(ERROR_VALUE)
+                self._fail(Signal.at(self._host, completion))
+
+    def _fail(self, signal: Signal) -> None:
+        """Set the error value, if that is still the address of a user signal."""
+        try:
+            if signal.kind is SignalKind.USER:
+                signal.store(ERROR_VALUE)
+        except (HostError, Unmapped):
+            pass

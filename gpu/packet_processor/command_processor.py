@@ -17,6 +17,7 @@ from gpu.code_object import KernelDescriptor, LoadedKernel
 from gpu.code_object import kernel_descriptor as descriptors
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.kernel_run import KernelRun, Surroundings
+from gpu.dispatch.launch import OnStop
 from gpu.errors import PacketError
 from gpu.hsa import scratch
 from gpu.hsa.activities import Pause, Steps
@@ -77,6 +78,10 @@ class CommandProcessor:
         self._space = space
         self._apertures = apertures
         self._limits = limits
+        self.on_stop: OnStop | None = None
+        """A debugger of the kernels that are launched from now on."""
+        self.trap_handler = (0, 0)
+        """TBA and TMA of the kernels that are launched from now on."""
 
     def launch(
         self,
@@ -106,6 +111,8 @@ class CommandProcessor:
             failed=failed,
             interrupted=interrupted,
             line_at=kernel.line_at,
+            on_stop=self.on_stop,
+            trap_handler=self.trap_handler,
         )
         why = self._dispatcher.why_never(run)
         if why is not None:

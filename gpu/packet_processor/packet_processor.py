@@ -10,7 +10,7 @@ Source: D2 sections 2.5.2 and 2.6 for states; HSA Platform System Architecture 1
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,6 +42,7 @@ from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
 from gpu.packet_processor.completion import Completions
 from gpu.packet_processor.control_port import ControlPort
+from gpu.packet_processor.families import call_after, complete_after
 from gpu.packet_processor.fences import Fences
 from gpu.packet_processor.packet_log import PacketLog
 
@@ -117,6 +118,26 @@ class PacketProcessor:
         """Stop a queue by request: its waves are ended, what was launched completes as error."""
         self._stop(link, InactiveQueueError(f"{link.name}: {why}"))
         self._dispatcher.kill(link.queue, Fault(why))
+
+    def fail(self, link: Connection, rule: str, value: object) -> None:
+        """Stop a queue that breaks a rule outside of its packets; what was launched completes."""
+        error = QueueError(rule, value)
+        error.locate(link.name)
+        self._stop(link, error)
+
+    def complete_after(self, signals: Sequence[int], whole: int) -> None:
+        """Complete the signal ``whole`` after these, see `gpu.packet_processor.families`."""
+        self._activities.start(
+            complete_after(self._control, self._completions, signals, whole, self._pace.poll)
+        )
+
+    def call_after(self, signal: int, function: Callable[[], None]) -> None:
+        """Call a function between two ticks, after a signal has come to 0."""
+        self._activities.start(
+            call_after(
+                self._control, signal, self._pace.poll, lambda: self._callbacks.call(function)
+            )
+        )
 
     # ------------------------------------------------------------------ one queue
 
@@ -238,7 +259,7 @@ class PacketProcessor:
                 link,
                 data,
                 failed=lambda failed: self._kernel_failed(link, failed),
-                interrupted=self._callbacks.interrupt,
+                interrupted=lambda message: self._interrupted(link, message),
             )
             if not link.active:
                 self._command_processor.forget(link, run)
@@ -375,6 +396,26 @@ class PacketProcessor:
         where = f"{link.name}, packet {run.around.packet_id}"
         self._stop(link, KernelError(run.kernel, where, str(run.fault)))
         self._dispatcher.kill(link.queue, run.fault)
+
+    def _interrupted(self, link: Connection, message: int) -> None:
+        """A wave has sent a message; a trap handler's may be about its queue."""
+        self._callbacks.interrupt(message)
+        if self._command_processor.trap_handler[0]:
+            self._activities.start(self._look_for_error(link))
+
+    def _look_for_error(self, link: Connection) -> Steps[None]:
+        """Whether a trap handler has set the queue's inactive signal."""
+        field = AMD_QUEUE.field("queue_inactive_signal")
+        try:
+            signal = yield from self._control.load_int(link.queue + field.offset)
+            code = yield from self._control.load_int(signal + VALUE)
+        except Unmapped:
+            return
+        if code and link.active:
+            why = f"its trap handler has reported error {code}"
+            kernel = link.runs[0].kernel if link.runs else ""
+            self._stop(link, KernelError(kernel, link.name, why))
+            self._dispatcher.kill(link.queue, Fault(why))
 
     def _stop(self, link: Connection, error: GpuError) -> None:
         """The first error of a queue ends its service."""

@@ -101,6 +101,9 @@ class DeviceOptions:
     record: Path | None = _output(
         None, "Write the requests to memory, for gcn replay.", metavar="FILE"
     )
+    core: Path | None = _output(
+        None, "Write a core file if a kernel fails, for gcn core.", metavar="FILE"
+    )
     quiet: bool = _output(False, "Print only the requested results.", "--quiet", "-q")
     no_progress: bool = _output(False, "No live progress.")
 

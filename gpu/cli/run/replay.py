@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpu.cli.leg.replay_leg import is_leg, replay_leg
 from gpu.cli.options import ReplayOptions
 from gpu.cli.run.counters import lines_about_caches
 from gpu.memory.address_space import Unmapped
@@ -26,6 +27,8 @@ def replay(options: ReplayOptions) -> int:
 
     Raises `BadRecording`, OSError, and what loading a protocol or opening a memory raises.
     """
+    if is_leg(options.file):
+        return replay_leg(options)
     path, seed, tccs = options.file, options.seed, options.tccs
     recording, origin = load(path)
     for named in (origin.protocol, origin.system):

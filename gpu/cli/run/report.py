@@ -1,6 +1,6 @@
 """A host program on the device of a command line: runs it, judges it, prints what was asked for.
 
-Invariant: files are written once everything has run.
+Invariant: files are written once everything has run; a core file when something has failed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from gpu.cli.run.device import OpenedDevice, keep_recording, open_device
 from gpu.cli.run.host_program import HostProgram, allocate, carry_out, differences
 from gpu.cli.run.options import DeviceOptions
 from gpu.cli.run.profile_report import profile_lines, trace_events
+from gpu.errors import GpuError
 from gpu.host.buffer import Buffer
+from gpu.host.core_files.writer import write_core
 from slicc.text.command.progress import Progress
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
@@ -36,14 +38,19 @@ class Wanted:
 
 def run_and_report(options: DeviceOptions, program: HostProgram, wanted: Wanted, what: str) -> bool:
     """Whether all was right. ``what`` ran. Raises the errors of `gpu.cli.error_messages`."""
-    for path in (options.stats, options.record, options.trace_out):
+    for path in (options.stats, options.record, options.trace_out, options.core):
         if path is not None:
             check_writable(path)
     opened = open_device(options)
     device = opened.device
     buffers = allocate(device, program)
     with Progress(progress_line(device), not (options.no_progress or options.quiet)):
-        carry_out(device, program, buffers)
+        try:
+            carry_out(device, program, buffers)
+        except GpuError as error:
+            if options.core is not None:
+                write_core(device, options.core, error)
+            raise
     right = _judge(options, program, wanted, buffers) and not device.findings
     for finding in device.findings:
         print(printable_lines(f"found: {finding}"))

@@ -170,7 +170,9 @@ class Other:
         self.uses = uses_of(decoded.instruction)
         self.fills = registers_of(decoded.instruction.writes)
         self.waits = decoded.control is Control.WAIT
-        trap = decoded.control is Control.TRAP and decoded.value not in IGNORED_TRAPS
+        trap = decoded.control is Control.RETURN or (
+            decoded.control is Control.TRAP and decoded.value not in IGNORED_TRAPS
+        )
         self.stops = trap or decoded.control in (Control.END, Control.FETCH_AGAIN)
         self.record: bytes | None = None
         if decoded.control is not None and not trap and decoded.control not in _EACH_ITS_OWN:

@@ -24,6 +24,7 @@ class Waiting(Enum):
     COUNTERS = "s_waitcnt"
     FULL = "a counter at its maximum"
     BARRIER = "barrier"
+    DEBUGGER = "debugger"
     END = "end of the program"
 
 
@@ -41,6 +42,7 @@ class PipelinedWave(Wavefront):
         "queued",
         "ready",
         "since",
+        "trap",
         "unmapped",
         "wait",
         "waiting",
@@ -60,6 +62,8 @@ class PipelinedWave(Wavefront):
         self.queued = False
         self.unmapped: Exception | None = None
         self.watched = 0
+        self.trap = 0
+        """The number of the debugger's trap that it waits at."""
 
     def block(self, reason: Waiting, now: int) -> None:
         """It cannot continue before something happens."""

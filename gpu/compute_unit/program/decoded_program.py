@@ -47,6 +47,7 @@ class Control(Enum):
     PRIORITY = "s_setprio"
     MESSAGE = "s_sendmsg"
     TRAP = "s_trap"
+    RETURN = "s_rfe_b64"
     FETCH_AGAIN = "s_icache_inv"
     NOTHING = "s_nop"
     INVALIDATE = "buffer_wbinvl1"

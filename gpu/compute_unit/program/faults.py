@@ -30,7 +30,7 @@ bound instructions do not check how many there are."""
 
 LLVM_TRAP: Final = 2
 IGNORED_TRAPS: Final = (1, 3)
-"""A debugger's breakpoint and ``llvm.debugtrap``: no debugger is attached."""
+"""A debugger's breakpoint and ``llvm.debugtrap``; without a debugger they do nothing."""
 
 
 def fault_of(
@@ -55,7 +55,9 @@ def place_of(wave: Wavefront, decoded: DecodedInstruction | None, address: int) 
 def trap_fault(wave: Wavefront, decoded: DecodedInstruction) -> Fault:
     """``s_trap`` with a number that stops the queue."""
     address = decoded.instruction.address
-    if decoded.value == LLVM_TRAP:
+    if decoded.instruction.name != "s_trap":
+        why = "only a trap handler returns from an exception"
+    elif decoded.value == LLVM_TRAP:
         why = f"trap {LLVM_TRAP}: the program gave up (llvm.trap), its queue is stopped"
     else:
         why = f"trap {decoded.value} is reserved; 1 to 3 have a meaning"

@@ -43,6 +43,7 @@ class Wavefront(Wave):
         "executed",
         "exp",
         "group",
+        "in_handler",
         "lgkm",
         "number",
         "outstanding",
@@ -51,6 +52,7 @@ class Wavefront(Wave):
         "private_bytes",
         "simd",
         "slot",
+        "stopped",
         "vm",
     )
 
@@ -68,6 +70,10 @@ class Wavefront(Wave):
         self.priority = 0
         self.at_barrier = False
         self.ended = False
+        self.in_handler = False
+        """It executes its trap handler."""
+        self.stopped = False
+        """At a trap of a debugger, until that resumes it."""
         self.executed = 0
         self.private_base = start.private_base
         self.private_bytes = group.start.private_bytes

@@ -74,6 +74,13 @@ def test_the_same_mistakes(seed: int) -> None:
     assert found == expected
 
 
+def test_a_return_without_a_trap_handler() -> None:
+    """``s_nop``, then ``s_rfe_b64 s[0:1]``: units that run ahead have no handlers."""
+    expected, found = both(Setup(bytes.fromhex("000080bf001f80be"), groups=1, items=64), 0)
+    assert found.faults == expected.faults and len(found.faults) == 1
+    assert "only a trap handler returns from an exception" in found.faults[0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("mistakes", [0, 0.1])
 @pytest.mark.parametrize("seed", range(SEEDS, MORE))

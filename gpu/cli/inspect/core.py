@@ -1,0 +1,39 @@
+"""The output of ``gcn core`` for a core file: what failed, queues, kernels, memory.
+
+Invariant: texts that come from the file are printed without control characters.
+"""
+
+from __future__ import annotations
+
+from gpu.cli.options import CoreOptions
+from gpu.host.core_files.layout import WAVE_ABORT
+from gpu.host.core_files.reader import CoreFile, read_core
+from slicc.text.terminal import printable
+
+
+def core(options: CoreOptions) -> None:
+    """Print it. Raises CoreFileError, OSError."""
+    found = read_core(options.file)
+    major, minor = found.kfd_version
+    print(
+        f"{printable(str(options.file))}: state of {len(found.agents)} agent(s) and "
+        f"{len(found.queues)} queue(s), driver {major}.{minor}"
+    )
+    if found.error:
+        print(f"tick {found.tick:,}: {printable(found.error)}")
+    for queue in found.queues:
+        print(_queue(found, queue))
+    for kernel in found.kernels:
+        print(f"kernel {printable(kernel.name)}: {kernel.size} bytes at {kernel.address:#x}")
+    total = sum(len(data) for _, data in found.loads)
+    print(f"memory: {total:,} bytes in {len(found.loads)} part(s)")
+
+
+def _queue(found: CoreFile, queue: dict[str, int]) -> str:
+    indices = [found.read(queue[f"{name}_pointer_address"], 8) for name in ("read", "write")]
+    read, write = ("?" if each is None else int.from_bytes(each, "little") for each in indices)
+    failed = ", a wave has failed" if queue["exception_status"] & WAVE_ABORT else ""
+    return (
+        f"queue {queue['queue_id']}: ring of {queue['ring_size']:,} bytes at "
+        f"{queue['ring_base_address']:#x}, read index {read}, write index {write}{failed}"
+    )

@@ -1,0 +1,51 @@
+"""Entering and leaving a trap handler in memory (D1, "Trap Handler ABI").
+
+``s_trap`` puts its own address and its number into ttmp0 and ttmp1, TBA and TMA are readable, and
+the wave continues at TBA; ``s_rfe_b64`` continues where its register pair says. A handler that
+returns from a trap therefore adds 4.
+
+Invariant: a wave is inside of its handler from one to the other, and does not trap there.
+Source: GCN3 instruction set architecture, "S_TRAP", "S_RFE_B64".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
+from gpu.compute_unit.program.faults import place_of
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.dispatch.launch import Fault
+
+_TBA: Final = 108
+_TTMP0: Final = 112
+_PC_HIGH: Final = 0xFFFF
+
+
+def enter(wave: Wavefront, decoded: DecodedInstruction) -> None:
+    """Continue in the handler. Raises Fault for a trap in it."""
+    if wave.in_handler:
+        raise _fault(wave, decoded, "a trap handler does not trap")
+    wave.in_handler = True
+    address = decoded.instruction.address
+    base, memory = wave.group.start.trap_handler
+    for register, value in ((_TBA, base), (_TBA + 2, memory)):
+        wave.sgprs[register] = value & 0xFFFF_FFFF
+        wave.sgprs[register + 1] = value >> 32
+    wave.sgprs[_TTMP0] = address & 0xFFFF_FFFF
+    wave.sgprs[_TTMP0 + 1] = address >> 32 & _PC_HIGH | (decoded.value & 0xFF) << 16
+    wave.pc = base
+
+
+def leave(wave: Wavefront, decoded: DecodedInstruction) -> None:
+    """Continue where the instruction says. Raises Fault outside of a handler."""
+    if not wave.in_handler:
+        raise _fault(wave, decoded, "only a trap handler returns from an exception")
+    wave.in_handler = False
+    register = decoded.instruction.fields["ssrc0"]
+    wave.pc = wave.sgprs[register] | (wave.sgprs[register + 1] & _PC_HIGH) << 32
+
+
+def _fault(wave: Wavefront, decoded: DecodedInstruction, why: str) -> Fault:
+    place = place_of(wave, decoded, decoded.instruction.address)
+    return Fault(f"{place}: {why}", wave.group.start)

@@ -1,0 +1,1 @@
+"""Core files of D1: the state of a device after a fault, as an ELF file, written and read."""

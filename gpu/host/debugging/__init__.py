@@ -1,0 +1,1 @@
+"""Debuggers and trap handlers of kernels (D1, "Trap Handler ABI")."""

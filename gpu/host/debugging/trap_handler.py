@@ -1,0 +1,31 @@
+"""A trap handler in memory, for the kernels that a device launches from now on.
+
+All numbers of ``s_trap`` enter it. It reports an error of its queue as D1 and the public runtime
+have it: by another value than 0 in the queue's inactive signal, whose queue is in s[0:1] at
+``s_trap 2``, and an interrupt; the queue is then in error and its waves, which wait in the handler,
+are ended. A wave that accesses an unmapped address still fails by itself, without the handler.
+
+Invariant: a handler lies at a multiple of 256, because the register has no lower bits.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpu.errors import HostError
+from gpu.host.debugging.debugger import need_stepped
+from gpu.host.device import Device
+
+ALIGNMENT: Final = 256
+
+
+def set_trap_handler(device: Device, base: int, memory: int = 0) -> None:
+    """``base``: TBA, the address of its code; 0 for no handler. ``memory``: TMA, what it finds
+    there. Raises HostError."""
+    need_stepped(device)
+    if base % ALIGNMENT:
+        raise HostError(f"a trap handler is {ALIGNMENT}-byte aligned; {base:#x} is not")
+    for what, address in (("trap handler", base), ("memory of a trap handler", memory)):
+        if address and device.memory.space.find(address) is None:
+            raise HostError(f"the {what} at {address:#x} is not mapped")
+    device.set_trap_handler(base, memory)

@@ -1,0 +1,197 @@
+"""Legs of the tester on compute units: they pass where its agents pass, and fail as they fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpu.cli.leg import episode_code
+from gpu.cli.leg.episode_code import CLOSE, OPEN, EpisodeCoder, coded
+from gpu.cli.leg.leg_run import CannotRun, Outcome, gpu_program
+from gpu.cli.leg.replay_leg import run_leg
+from gpu.isa.encoding.decoder import decode_at
+from gpu.memory.coherent.factory import EngineChoice
+from protocols.loader import LoadedProtocol, load_protocol
+from tester.campaign.campaign import Campaign, Options
+from tester.engines.selection import PYTHON
+from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
+from tester.program.program import FETCH
+from tester.program.replay_file import Leg, save_leg
+from tests.gpu.cli.calling import gcn
+from tests.planted.bug import Bug
+from tests.planted.bugs import BUGS
+from tests.planted.run import load_planted
+
+
+@cache
+def viper() -> LoadedProtocol:
+    return load_protocol("GPU_VIPER")
+
+
+def campaign(protocol: LoadedProtocol, episodes: int = 300) -> Campaign:
+    return Campaign(protocol, Options(1, episodes), PYTHON)
+
+
+def on_units(leg: Leg, protocol: LoadedProtocol) -> Outcome:
+    return run_leg(leg, gpu_program(leg), protocol, EngineChoice.python)[0]
+
+
+def kind_of(verdict: Verdict | None) -> str:
+    """Compute units see a wrong value as such; the tester's reports also say whose it was."""
+    if verdict in VALUE_VERDICTS:
+        return "value"
+    return "atomic" if verdict in ATOMIC_VERDICTS else str(verdict)
+
+
+def test_legs_that_pass() -> None:
+    profiles = set()
+    for plan in islice(campaign(viper()).plans(), 4, 8):
+        outcome = on_units(plan.leg, viper())
+        program = gpu_program(plan.leg)
+        assert (outcome.finding, outcome.episodes) == (None, program.episodes), plan.leg.number
+        assert outcome.waves >= program.episodes > 0
+        profiles.add(plan.leg.profile)
+    assert len(profiles) > 2
+
+
+def verdicts(bug: Bug, number: int, folder: Path) -> tuple[Verdict | None, Verdict | None]:
+    """How a leg ends by the tester's agents and on compute units."""
+    protocol = load_planted(bug, folder)
+    drawn = campaign(protocol, 2000)
+    leg = next(islice(drawn.plans(), number, None)).leg
+    _, finding = drawn.run_leg(leg)
+    found = on_units(leg, protocol).finding
+    return finding and finding.verdict, found and found.verdict
+
+
+SAMPLE = (("tcp-store-without-mask", 0), ("tcc-victim-wakes-nothing", 0))
+SEEN = (
+    *SAMPLE,
+    ("tcp-acquire-keeps-the-line", 2),
+    ("tcp-atomic-keeps-the-line", 1),
+    ("tcp-hit-store-not-written", 0),
+    ("tcp-bypass-store-leaves-old-line", 11),
+    ("tcp-leaves-a-transaction", 0),
+    ("tcp-forgets-a-late-completion", 0),
+    ("tcc-written-through-store-not-here", 2),
+    ("tcc-fill-overwrites-passing-store", 7),
+    ("tcc-store-loses-its-upper-half", 3),
+    ("tcc-serves-dirty-bytes-as-a-line", 0),
+    ("tcc-fill-buries-dirty-bytes", 0),
+    ("tcc-merges-the-wrong-way", 0),
+    ("tcc-second-store-stays-clean", 0),
+    ("tcc-bypass-wakes-nothing", 1),
+    ("tcc-clean-line-completes-no-store", 0),
+    ("tcc-system-store-completes-nothing", 3),
+    ("tcc-drops-a-waiting-request", 1),
+    ("tcc-leaves-the-transaction-of-an-atomic", 0),
+    ("tcc-atomic-result-not-sent-on", 0),
+    ("tcc-performs-before-it-passes-on", 0),
+)
+"""Planted bugs, and the leg of seed 1 that shows each to agents and units alike."""
+
+
+def same_kind(name: str, number: int, folder: Path) -> None:
+    bug = next(bug for bug in BUGS if bug.name == name)
+    by_agents, on_units = verdicts(bug, number, folder)
+    assert by_agents is not None and kind_of(on_units) == kind_of(by_agents)
+
+
+@pytest.mark.parametrize(("name", "number"), SAMPLE)
+def test_planted_bugs(name: str, number: int, tmp_path: Path) -> None:
+    same_kind(name, number, tmp_path)
+
+
+@pytest.mark.planted
+@pytest.mark.parametrize(("name", "number"), SEEN)
+def test_every_planted_bug_that_units_see(name: str, number: int, tmp_path: Path) -> None:
+    same_kind(name, number, tmp_path)
+
+
+# ------------------------------------------------------------------ code
+
+
+def mnemonics(code: bytes) -> list[str]:
+    names, place = [], 0
+    while place < len(code):
+        instruction = decode_at(code, place)
+        names.append(instruction.name)
+        place += instruction.size
+    return names
+
+
+def test_every_access_is_in_the_code_once() -> None:
+    """Counted in what the decoder makes of the code."""
+    program = gpu_program(next(islice(campaign(viper()).plans(), 14, None)).leg)
+    waves = list(coded(EpisodeCoder(program, 1 << 33, 1 << 34), range(program.episodes)))
+    accesses = stores_of_results = 0
+    for wave in waves:
+        assert len(wave.registers) <= 256
+        names = mnemonics(wave.code)
+        assert names[-1] == "s_endpgm" and names.count("buffer_wbinvl1_vol") <= 1
+        accesses += sum(name.startswith("flat_") for name in names)
+        stores_of_results += len(wave.results)
+    adds = 2 * int(program.adds().sum())
+    assert accesses == program.actions + adds + stores_of_results
+    rows = [result.row for wave in waves for result in wave.results if result.row >= 0]
+    assert len(set(rows)) == len(rows)
+    assert {OPEN, CLOSE} < {result.row for wave in waves for result in wave.results}
+
+
+def test_an_episode_of_many_accesses_is_several_waves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(episode_code, "REGISTERS", 20)
+    leg = next(islice(campaign(viper()).plans(), 13, None)).leg
+    outcome = on_units(leg, viper())
+    assert outcome.finding is None and outcome.waves > 2 * outcome.episodes > 0
+
+
+# ------------------------------------------------------------------ the command
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("legs") / "leg7.leg"
+    save_leg(next(islice(campaign(viper()).plans(), 7, None)).leg, path)
+    return path
+
+
+def test_the_command(file: Path) -> None:
+    run = gcn("replay", str(file), "--engine", "python")
+    assert run.status == 0, run.err
+    assert "leg 7 of seed 1 of GPU_VIPER, 10 episodes of GPU threads as 10 waves" in run.out
+    assert "25 episodes of other agents are left out" in run.out
+    assert "all values are as expected" in run.out
+
+
+def test_a_broken_protocol_is_found(file: Path, tmp_path: Path) -> None:
+    bug = next(bug for bug in BUGS if bug.name == "tcp-store-without-mask")
+    protocol = load_planted(bug, tmp_path)
+    leg = next(campaign(protocol, 2000).plans()).leg
+    save_leg(leg, tmp_path / "found.leg")
+    run = gcn("replay", str(tmp_path / "found.leg"), "--engine", "python", "-I", str(tmp_path))
+    assert run.status == 1 and "wrong-value: agent" in run.out
+
+
+@pytest.mark.parametrize("option", [("--seed", "3"), ("--tccs", "2")])
+def test_options_of_recordings(file: Path, option: tuple[str, str]) -> None:
+    run = gcn("replay", str(file), *option)
+    assert run.status == 2 and "a leg has a seed and a system" in run.err
+
+
+def test_a_damaged_leg(file: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.leg"
+    damaged.write_bytes(file.read_bytes()[:-40])
+    run = gcn("replay", str(damaged))
+    assert run.status == 2 and "damaged.leg: " in run.err and "Traceback" not in run.err
+
+
+def test_a_leg_without_gpu_threads() -> None:
+    leg = next(islice(campaign(viper()).plans(), 3, None)).leg
+    others = np.array([agent.kind == FETCH for agent in leg.program.agents])
+    with pytest.raises(CannotRun, match="no episode of the leg is one of a GPU thread"):
+        gpu_program(replace(leg, program=leg.program.keep_agents(others)))

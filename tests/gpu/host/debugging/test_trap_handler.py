@@ -1,0 +1,106 @@
+"""A trap handler in memory: entered by traps, left by a return or with an error of the queue."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gpu import Buffer, Device, Signal
+from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.errors import HostError, KernelError
+from gpu.host.debugging.trap_handler import set_trap_handler
+from gpu.hsa.queue_state import QueueState
+from gpu.hsa.signal import ERROR_VALUE
+from gpu.memory.flat_memory import FlatMemory
+from tests.gpu.compute_unit.harness import Bench, run_timed
+from tests.gpu.compute_unit.machine_code import code
+from tests.gpu.kernels.stored import stored
+
+S_TRAP_3 = bytes.fromhex("030092bf")
+S_RFE_S0 = bytes.fromhex("001f80be")
+
+
+@pytest.fixture(params=["functional", "timed"])
+def device(request: pytest.FixtureRequest) -> Device:
+    return Device(cus=1) if request.param == "functional" else Device(memory=FlatMemory(cus=1))
+
+
+def with_handler(device: Device) -> Buffer:
+    """The handler; where it stores the numbers of traps."""
+    seen = device.alloc(np.zeros(1, np.uint32), mtype="cc")
+    handler = device.alloc(np.frombuffer(code("trap_handler"), np.uint8))
+    set_trap_handler(device, handler.address, seen.address)
+    return seen
+
+
+def test_a_handler_that_returns(device: Device) -> None:
+    seen, data, done = with_handler(device), device.alloc(np.arange(64, dtype=np.int32)), Signal(1)
+    queue = device.create_queue()
+    queue.dispatch(stored("device_hsa")["debugtrapk"], 64, 64, [data], completion=done)
+    queue.ring()
+    device.run(until=done)
+    assert seen.numpy().tolist() == [3]
+    assert data.numpy().tolist() == list(range(1, 65))
+
+
+def test_a_handler_that_reports_an_error(device: Device) -> None:
+    seen, data, failed = with_handler(device), device.alloc(np.full(64, -1, np.int32)), Signal(1)
+    queue = device.create_queue()
+    queue.dispatch(stored("device_hsa")["trapk"], 64, 64, [data], completion=failed)
+    queue.ring()
+    with pytest.raises(KernelError, match=r"queue 0: .*its trap handler has reported error 9"):
+        device.run()
+    assert seen.numpy().tolist() == [2]
+    assert (failed.value, queue.state) == (ERROR_VALUE, QueueState.INACTIVE)
+    assert all(unit.idle for unit in device.units)
+
+
+def test_without_a_handler_again(device: Device) -> None:
+    seen, data = with_handler(device), device.alloc(np.full(64, -1, np.int32))
+    set_trap_handler(device, 0)
+    queue = device.create_queue()
+    queue.dispatch(stored("device_hsa")["trapk"], 64, 64, [data])
+    queue.ring()
+    with pytest.raises(KernelError, match="trap 2"):
+        device.run()
+    assert seen.numpy().tolist() == [0]
+
+
+def test_where_a_handler_may_lie() -> None:
+    device = Device(cus=1)
+    place = device.alloc(np.zeros(512, np.uint8)).address
+    for base, memory, message in (
+        (place + 4, 0, "256-byte aligned"),
+        (1 << 40, 0, "the trap handler at 0x10000000000 is not mapped"),
+        (place, 1 << 40, "the memory of a trap handler at"),
+    ):
+        with pytest.raises(HostError, match=message):
+            set_trap_handler(device, base, memory)
+
+
+def test_a_trap_in_a_handler(device: Device) -> None:
+    handler = device.alloc(np.frombuffer(S_TRAP_3, np.uint8))
+    set_trap_handler(device, handler.address)
+    queue = device.create_queue()
+    queue.dispatch(stored("device_hsa")["debugtrapk"], 64, 64, [device.alloc(np.zeros(64))])
+    queue.ring()
+    with pytest.raises(KernelError, match=r"`s_trap 3`.*: a trap handler does not trap"):
+        device.run()
+
+
+def test_a_return_without_a_handler() -> None:
+    functional, timed = Bench(S_RFE_S0), Bench(S_RFE_S0)
+    functional.run(functional.group())
+    unit = TimedUnit(0, timed.memory)
+    unit.start(timed.group())
+    run_timed(timed.memory, unit)
+    for bench in (functional, timed):
+        (fault,) = bench.listener.faults
+        assert "only a trap handler returns from an exception" in str(fault)
+
+
+def test_units_that_run_ahead_refuse_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = Device(cus=1)
+    monkeypatch.setattr(device, "units", [object()])
+    with pytest.raises(HostError, match="run ahead of the clock"):
+        set_trap_handler(device, 0)
