@@ -44,6 +44,14 @@ def _build_option(text: str) -> str:
     return text
 
 
+def _processor(text: str) -> str:
+    from gpu.code_object.targets import RUNNABLE  # reads much that other verbs do without
+
+    if text not in RUNNABLE:
+        raise ValueError(f"{text!r} does not run here; {' and '.join(RUNNABLE)} do")
+    return text
+
+
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
     """How OpenCL C is compiled, if a verb is given some."""
@@ -61,6 +69,12 @@ class SourceOptions:
         BUILD_OPTION,
         metavar="-cl-OPTION",
         read=_build_option,
+    )
+    target: str | None = _source(
+        None,
+        "The processor to compile for: gfx803 or gfx900 (gfx803).",
+        metavar="PROCESSOR",
+        read=_processor,
     )
     device_libs: Path | None = _source(
         None, "Bitcode of OpenCL's functions (where it is installed).", metavar="DIR"

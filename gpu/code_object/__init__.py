@@ -6,9 +6,10 @@ from gpu.code_object.kernarg import DispatchFacts, LocalBytes, PackedArguments, 
 from gpu.code_object.kernel_descriptor import KernelDescriptor
 from gpu.code_object.loader import LoadedCodeObject, LoadedKernel, load, unload
 from gpu.code_object.metadata import Argument, KernelMetadata, Metadata, PrintfFormat
-from gpu.code_object.targets import RUNNABLE, Target
+from gpu.code_object.targets import DEFAULT_PROCESSOR, RUNNABLE, Target, generation_of
 
 __all__ = [
+    "DEFAULT_PROCESSOR",
     "RUNNABLE",
     "Argument",
     "ArgumentError",
@@ -26,6 +27,7 @@ __all__ = [
     "PackedArguments",
     "PrintfFormat",
     "Target",
+    "generation_of",
     "load",
     "pack_arguments",
     "unload",

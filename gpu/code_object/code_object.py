@@ -48,7 +48,9 @@ from gpu.code_object.metadata import (
 from gpu.code_object.opencl.compiler import LINE_TABLES, compile_kernels
 from gpu.code_object.source_lines import SourceLines
 from gpu.code_object.targets import (
+    DEFAULT_PROCESSOR,
     RUNNABLE,
+    WITH_XNACK,
     Target,
     target_of_flags,
     target_of_isa_version,
@@ -81,11 +83,13 @@ class Kernel:
 
     def refusals(self) -> tuple[str, ...]:
         """Why it cannot run here, as text; empty if it can."""
-        if self.target.processor != RUNNABLE:
-            return (f"compiled for {self.target.processor}; only {RUNNABLE} runs",)
+        processor = self.target.processor
+        if processor not in RUNNABLE:
+            return (f"compiled for {processor}; only {' and '.join(RUNNABLE)} run",)
         found = list(self.descriptor.problems())
-        if "on" in (self.target.xnack, self.target.sramecc):
-            found.insert(0, f"compiled for {self.target}, and no {RUNNABLE} has that feature")
+        xnack = processor in WITH_XNACK and self.target.xnack == "on"
+        if not xnack and "on" in (self.target.xnack, self.target.sramecc):
+            found.insert(0, f"compiled for {self.target}, and no {processor} has that feature")
         if self.metadata.wavefront_size != 64:
             found.append(f"waves of {self.metadata.wavefront_size} lanes")
         return tuple(found)
@@ -175,11 +179,12 @@ class CodeObject:
         path: str | Path,
         options: Sequence[str] = ("-O2", LINE_TABLES),
         device_libs: Path | None = None,
+        processor: str = DEFAULT_PROCESSOR,
     ) -> CodeObject:
-        """Compile an OpenCL file for the processor that runs; ``device_libs`` as for
+        """Compile an OpenCL file for a processor; ``device_libs`` as for
         `compile_kernels`. Raises `CompileError` without a compiler or with the compiler's message,
         `CodeObjectError` for its output."""
-        return cls(compile_kernels(path, options=options, device_libs=device_libs), str(path))
+        return cls(compile_kernels(path, None, processor, options, device_libs), str(path))
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str = "code object") -> CodeObject:

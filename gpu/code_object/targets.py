@@ -8,8 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-RUNNABLE: Final = "gfx803"
-"""The processor whose instructions the model executes."""
+from gpu.generation import Generation
+
+RUNNABLE: Final = {"gfx803": Generation.GFX8, "gfx900": Generation.GFX9}
+"""The processors whose instructions the model executes."""
+WITH_XNACK: Final = frozenset({"gfx900"})
+"""Those of them that may replay memory instructions: code for it runs, nothing is replayed."""
+DEFAULT_PROCESSOR: Final = "gfx803"
+"""What is compiled for where nothing else is asked for."""
 
 _GENERATIONS: Final = {
     0x20: "gfx600 gfx601 gfx700 gfx701 gfx702 gfx703 gfx704",
@@ -59,6 +65,12 @@ class Target:
         return f"amdgcn-amd-amdhsa--{self.processor}" + "".join(
             f":{name}{marks[setting]}" for name, setting in features if setting in marks
         )
+
+
+def generation_of(processor: str) -> Generation:
+    """Of which generation code for a processor is read; GFX8 where none is known."""
+    later = Generation.GFX9 if processor.startswith("gfx9") else Generation.GFX8
+    return RUNNABLE.get(processor, later)
 
 
 def target_of_flags(flags: int, abi_version: int) -> Target:

@@ -243,7 +243,7 @@ class FunctionalUnit(Residents[Wavefront]):
         address = start
         while block.count < LONGEST_BLOCK:
             try:
-                decoded = self._program.at(address)
+                decoded = self._program.at(address, wave.generation)
             except WAVE_ERRORS as error:
                 if block.count:
                     break  # it fails when it is reached

@@ -33,10 +33,11 @@ from gpu.compute_unit.program.profile import Profile
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.wave.resident_groups import Residents
-from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.dispatch.occupancy import Limits
 from gpu.isa import fp_environment
+from gpu.isa.encoding.immediates import split_wait
 from gpu.isa.instruction import Unit
 from gpu.isa.wave_registers import M0
 from gpu.memory.interface import Memory
@@ -334,7 +335,8 @@ class TimedUnit(Residents[PipelinedWave]):
             self._stalled(wave, "memory pipeline full", len(self._simds), now)
             return False
         flat = vector and decoded.instruction.form == "FLAT"
-        if (vector and wave.vm >= VM_MAX) or ((flat or not vector) and wave.lgkm >= LGKM_MAX):
+        most = wave.most
+        if (vector and wave.vm >= most.vm) or ((flat or not vector) and wave.lgkm >= most.lgkm):
             wave.block(Waiting.FULL, now)
             return False
         return True
@@ -373,7 +375,7 @@ class TimedUnit(Residents[PipelinedWave]):
         value = decoded.value
         wave.ready = now + 1
         if control is Control.WAIT:
-            wave.limits = (value & VM_MAX, value >> 4 & EXP_MAX, value >> 8 & LGKM_MAX)
+            wave.limits = split_wait(value, wave.generation)
             wave.wait = decoded
             self._advance(wave, decoded, now)
             if wave.within(wave.limits):

@@ -15,6 +15,7 @@ from gpu.code_object.kernel_descriptor import KernelDescriptor
 from gpu.dispatch.launch import Demand, Fault, GroupStart, OnStop, WaveStart, no_line
 from gpu.dispatch.occupancy import SGPR_GRANULE
 from gpu.dispatch.work_groups import Size, clipped, group_counts, group_ids, wave_count, work_items
+from gpu.generation import Generation
 from gpu.hsa.activities import Event
 from gpu.hsa.aql import KernelDispatch
 from gpu.hsa.scratch import ScratchPool
@@ -41,20 +42,27 @@ class Surroundings:
 
 
 def user_sgprs(
-    descriptor: KernelDescriptor, packet: KernelDispatch, around: Surroundings, scratch: int
+    descriptor: KernelDescriptor,
+    packet: KernelDispatch,
+    around: Surroundings,
+    scratch: int,
+    generation: Generation,
 ) -> list[int]:
     """The scalar registers that all waves share, from s0 on.
 
-    ``scratch``: byte offset of the pool from the hidden base.
+    ``scratch``: address of the pool, 0 without. FLAT_SCRATCH begins with it on GFX9, and with its
+    offset from the hidden base and the size of a work-item's segment before.
     """
     private = round_up(packet.private_bytes, 4)
+    offset = scratch - around.hidden_base if scratch else 0
+    before = [offset & 0xFFFF_FFFF, private]
     values = {
         "private_segment_buffer": list(around.resource),
         "dispatch_ptr": _pair(around.dispatch_pointer),
         "queue_ptr": _pair(around.queue),
         "kernarg_segment_ptr": _pair(packet.kernarg),
         "dispatch_id": _pair(around.packet_id),
-        "flat_scratch_init": [scratch & 0xFFFF_FFFF, private],
+        "flat_scratch_init": _pair(scratch) if generation is Generation.GFX9 else before,
         "private_segment_size": [private],
     }
     registers = [word for each in descriptor.user_sgprs for word in values[each.name]]
@@ -87,6 +95,7 @@ class KernelRun:
     line_at: Callable[[int], str] = no_line
     on_stop: OnStop | None = None
     trap_handler: tuple[int, int] = (0, 0)
+    generation: Generation = Generation.GFX8
     over: Event = field(default_factory=Event)
     fault: Fault | None = None
     running: int = 0
@@ -96,8 +105,10 @@ class KernelRun:
     def __post_init__(self) -> None:
         self._groups = group_ids(self.packet.grid, self.packet.group)
         self.next_group = next(self._groups)
-        offset = self.pool.base - self.around.hidden_base if self.scratch else 0
-        self._shared = user_sgprs(self.descriptor, self.packet, self.around, offset)
+        scratch = self.pool.base if self.scratch else 0
+        self._shared = user_sgprs(
+            self.descriptor, self.packet, self.around, scratch, self.generation
+        )
 
     # ------------------------------------------------------------------ demand
 
@@ -173,6 +184,7 @@ class KernelRun:
             shared_aperture=self.around.shared_aperture,
             private_aperture=self.around.private_aperture,
             hidden_private_base=self.around.hidden_base,
+            generation=self.generation,
             line_at=self.line_at,
             trap_handler=self.trap_handler,
             dispatch_pointer=self.around.dispatch_pointer,

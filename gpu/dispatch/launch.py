@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gpu.generation import Generation
+
 
 def no_line(address: int) -> str:
     """Nothing is known of the source."""
@@ -107,6 +109,8 @@ class GroupStart:
     """Upper 32 bits of flat addresses that mean scratch."""
     hidden_private_base: int = 0
     """Address that the offset in FLAT_SCRATCH counts from."""
+    generation: Generation = Generation.GFX8
+    """Of the code."""
     line_at: Callable[[int], str] = no_line
     """Address of an instruction to the line of its source, ``vadd.cl:3``, or nothing."""
     trap_handler: tuple[int, int] = (0, 0)

@@ -28,7 +28,7 @@ from gpu.dispatch.launch import ComputeUnit
 from gpu.dispatch.occupancy import Limits
 from gpu.errors import HostError
 from gpu.host.device_core import BareDevice, Options
-from gpu.host.topology import topology
+from gpu.host.topology import Topology, topology
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.recording import Recording
 from gpu.memory.coherent.system_selection import KernelSystem
@@ -163,8 +163,12 @@ class Device(BareDevice):
         )
         self._checks = checking
         described = memory.system if isinstance(memory, CoherentMemory) else None
-        self.topology = topology(len(units), held, described)
+        self._made_of = (len(units), held, described)
+
+    @property
+    def topology(self) -> Topology:
         """Agents, memories and caches, as in D2's table."""
+        return topology(*self._made_of, self.processor)
 
     @property
     def findings(self) -> list[Finding]:

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpu.code_object import CodeObject, Kernel, LoadedCodeObject, LoadedKernel, load
+from gpu.code_object import (
+    DEFAULT_PROCESSOR,
+    RUNNABLE,
+    CodeObject,
+    Kernel,
+    LoadedCodeObject,
+    LoadedKernel,
+    load,
+)
 from gpu.dispatch.device_loop import Loop, Mover
 from gpu.dispatch.dispatcher import Dispatcher, Placement
 from gpu.dispatch.launch import ComputeUnit, GroupStart, OnStop, StoppedWave
@@ -216,11 +224,27 @@ class BareDevice:
         loaded = self._loaded.get(id(code_object))
         if loaded is None:
             self.settle()
+            self._check_processor(code_object)
             loaded = load(code_object, self.memory)
             self._loaded[id(code_object)] = loaded
             for kernel in loaded.kernels.values():
                 self._kernels[kernel.object_address] = kernel
         return loaded
+
+    @property
+    def processor(self) -> str:
+        """What the device is: what its code was compiled for, gfx803 before any is loaded."""
+        runs = (each.code_object.target.processor for each in self._loaded.values())
+        return next((name for name in runs if name in RUNNABLE), DEFAULT_PROCESSOR)
+
+    def _check_processor(self, code_object: CodeObject) -> None:
+        """A device runs code of one processor. Raises HostError for that of another."""
+        name = code_object.target.processor
+        if self._loaded and name in RUNNABLE and name != self.processor:
+            raise HostError(
+                f"{code_object.path}: compiled for {name}; this device has loaded code for "
+                f"{self.processor} and runs no other"
+            )
 
     def loaded_kernel(self, kernel: Kernel | LoadedKernel) -> LoadedKernel:
         """A kernel at its address; loads its code object if need be. Raises HostError for one that

@@ -117,8 +117,9 @@ class Topology:
         return tuple(agent for agent in self.agents if AgentType.COMPONENT in agent.type)
 
 
-def topology(cus: int, limits: Limits, system: KernelSystem | None) -> Topology:
-    """Of a device with so many units. ``system``: None for one without caches."""
+def topology(cus: int, limits: Limits, system: KernelSystem | None, processor: str) -> Topology:
+    """Of a device with so many units. ``system``: None for one without caches. ``processor``: the
+    name of the component."""
     caches = () if system is None else _caches(system)
     memories = (
         MemoryDescriptor(
@@ -135,7 +136,7 @@ def topology(cus: int, limits: Limits, system: KernelSystem | None) -> Topology:
         1,
         AgentType.COMPONENT,
         "model",
-        "gfx803",
+        processor,
         memories=(0, 1, 2),
         caches=tuple(cache.id for cache in caches),
         position_independent_code=True,

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from gpu.generation import Generation
 from gpu.isa.instruction import Instruction, Opcode
 from gpu.isa.tables import OPCODES
 
@@ -27,10 +28,15 @@ class FormatCoverage:
 
 
 class Coverage:
-    """The rows that have been used."""
+    """The rows of one generation that have been used."""
 
-    def __init__(self, instructions: Iterable[Instruction] = ()) -> None:
-        self._met: set[tuple[str, int]] = set()
+    def __init__(
+        self,
+        instructions: Iterable[Instruction] = (),
+        generation: Generation = Generation.GFX8,
+    ) -> None:
+        self._tables = OPCODES[generation]
+        self._met: set[tuple[str, int, str]] = set()
         for instruction in instructions:
             self.add(instruction.opcode)
 
@@ -49,12 +55,12 @@ class Coverage:
                 sum(opcode.tier == EXECUTED for opcode in table.values()),
                 len(table),
             )
-            for format, table in OPCODES.items()
+            for format, table in self._tables.items()
         ]
 
     def missing(self, format: str) -> list[Opcode]:
         """Executable rows that have not been used, by number."""
-        table = OPCODES[format]
+        table = self._tables[format]
         return [
             table[number]
             for number in sorted(table)

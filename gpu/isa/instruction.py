@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from gpu.generation import Generation
+
+EVERY_GENERATION: Final = frozenset(Generation)
 
 
 class Unit(Enum):
@@ -54,7 +58,9 @@ class Opcode:
 
     ``tier``: 1 is executed, 3 is decoded and printed and stops when executed, 4 likewise and is
     graphics. ``reads`` and ``writes``: registers that no field names (``scc vcc exec m0``).
-    ``flags``: exceptions from the rules of its format, see `gpu.isa.tables.rows`.
+    ``flags``: exceptions from the rules of its format, see `gpu.isa.tables.rows`. ``meaning``: the
+    mnemonic that its semantics are listed under, if another: generations use one name for two
+    operations, and two names for one. ``generations``: those that have the row.
     """
 
     name: str
@@ -66,11 +72,17 @@ class Opcode:
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     flags: frozenset[str] = frozenset()
+    meaning: str = ""
+    generations: frozenset[Generation] = EVERY_GENERATION
+
+    def __post_init__(self) -> None:
+        if not self.meaning:
+            object.__setattr__(self, "meaning", self.name)
 
     @property
-    def key(self) -> tuple[str, int]:
+    def key(self) -> tuple[str, int, str]:
         """A key that is unique among all rows of all tables."""
-        return self.format, self.number
+        return self.format, self.number, self.name
 
     def operand(self, field: str) -> OperandRow | None:
         """The operand that this field names."""
@@ -104,6 +116,7 @@ class Instruction:
     fields: dict[str, int]
     reads: tuple[RegisterRange, ...] = field(default=())
     writes: tuple[RegisterRange, ...] = field(default=())
+    generation: Generation = Generation.GFX8
 
     @property
     def name(self) -> str:

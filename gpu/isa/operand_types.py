@@ -41,11 +41,14 @@ def _types() -> dict[str, OperandType]:
             types[name] = OperandType(name, max(bits // 32, 1), bits, dtype)
     for bits in (96, 128, 256, 512):
         types[f"b{bits}"] = OperandType(f"b{bits}", bits // 32, bits)
+    for letter in "buif":
+        types[f"{letter}16x2"] = OperandType(f"{letter}16x2", 1, 32)
     types["mask"] = OperandType("mask", 2, 64)
     types["imm"] = OperandType("imm", 0, 32)
     return types
 
 
 TYPES: Final = _types()
-"""``b`` bits, ``u`` unsigned, ``i`` signed, ``f`` floating point, of 16 to 512 bits; ``mask``: a
-bit a lane in two SGPRs; ``imm``: a number in the instruction itself."""
+"""``b`` bits, ``u`` unsigned, ``i`` signed, ``f`` floating point, of 16 to 512 bits; ``x2``: two
+in one register; ``mask``: a bit a lane in two SGPRs; ``imm``: a number in the instruction
+itself."""

@@ -108,11 +108,13 @@ class Wave:
 
     ``pc``: byte address of the next instruction. ``scc``: 0 or 1. ``vgprs``: uint32, shape
     (registers, 64). ``u32 i32 f32``: its rows, one view a register and type, made once because
-    making a view costs a third of an addition. ``hardware``: what s_getreg finds in registers
+    making a view costs a third of an addition. ``apertures``: upper halves of the flat addresses
+    of LDS and of scratch. ``hardware``: what s_getreg finds in registers
     other than MODE, by number.
     """
 
     __slots__ = (
+        "apertures",
         "exec",
         "f32",
         "float_mode",
@@ -136,6 +138,7 @@ class Wave:
         self.u32 = list(self.vgprs)
         self.i32 = list(self.vgprs.view(np.int32))
         self.f32 = list(self.vgprs.view(np.float32))
+        self.apertures = (0, 0)
         self.exec = 0
         self.mask = mask_of(0)
         self.full = False

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from gpu.code_object import KernelDescriptor, LoadedKernel
+from gpu.code_object import KernelDescriptor, LoadedKernel, generation_of
 from gpu.code_object import kernel_descriptor as descriptors
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.kernel_run import KernelRun, Surroundings
@@ -113,6 +113,7 @@ class CommandProcessor:
             line_at=kernel.line_at,
             on_stop=self.on_stop,
             trap_handler=self.trap_handler,
+            generation=generation_of(kernel.kernel.target.processor),
         )
         why = self._dispatcher.why_never(run)
         if why is not None:

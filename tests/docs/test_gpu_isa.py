@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from gpu.generation import Generation
 from gpu.isa.encoding.decoder import decode
 from gpu.isa.execution.vector_binder import source_of
 from gpu.isa.tables import OPCODES
@@ -20,8 +21,21 @@ def test_opcodes_are_counted() -> None:
             len(table),
             *(sum(opcode.tier == tier for opcode in table.values()) for tier in (1, 3, 4)),
         )
-        for format, table in OPCODES.items()
+        for format, table in OPCODES[Generation.GFX8].items()
     }
+
+
+def test_what_gfx900_adds_is_counted() -> None:
+    rows = re.findall(r"^\| ([A-Z]\w+) \| (\d+) \| (\d+) \| [^|\d\n][^|\n]* \|$", PAGE, re.M)
+    written = {format: (int(all), int(executed)) for format, all, executed in rows}
+    counted = {
+        format: (len(table), sum(opcode.tier == 1 for opcode in table.values()))
+        for format, table in OPCODES[Generation.GFX9].items()
+    }
+    before = {format: len(table) for format, table in OPCODES[Generation.GFX8].items()}
+    changed = {format for format in counted if counted[format][0] != before.get(format)}
+    assert written == {format: counted[format] for format in changed - {"SOPP"}}
+    assert f"gfx900 ({sum(all for all, _ in counted.values())})" in PAGE
 
 
 def test_the_bound_instruction_on_the_page() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gpu.cli.options import SourceOptions
-from gpu.code_object import CodeObject, CodeObjectError, Kernel
+from gpu.code_object import DEFAULT_PROCESSOR, CodeObject, CodeObjectError, Kernel
 from gpu.code_object.opencl.device_libraries import OPTION
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
@@ -27,9 +27,14 @@ def open_code_object(path: Path, options: SourceOptions) -> CodeObject:
         path = EXAMPLES / path
     if path.suffix in SUFFIXES:
         flags = ("-O2", LINE_TABLES, *options.source_options)
-        made = compile_kernels(path, options=flags, device_libs=options.device_libs)
+        processor = options.target or DEFAULT_PROCESSOR
+        made = compile_kernels(path, None, processor, flags, options.device_libs)
         return CodeObject.from_bytes(made, str(path))
-    given = {"-D, -I, -cl-": options.source_options, OPTION: options.device_libs}
+    given = {
+        "-D, -I, -cl-": options.source_options,
+        OPTION: options.device_libs,
+        "--target": options.target,
+    }
     for name, value in given.items():
         if value:
             raise CodeObjectError(str(path), f"{name}: it is compiled already")

@@ -1,4 +1,4 @@
-"""The output of ``gcn disasm``: functions as an assembler for gfx803 reads them.
+"""The output of ``gcn disasm``: functions as an assembler for the processor reads them.
 
 Invariant: the text of a function, assembled at its address, gives its bytes again; bytes that are
 no instruction are printed as data.
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gpu.cli.common.files import open_code_object
 from gpu.cli.options import DisasmOptions
-from gpu.code_object import CodeObject
+from gpu.code_object import CodeObject, generation_of
 from gpu.code_object.elf import KERNEL_V2, Symbol
 from gpu.isa.encoding.disassembler import assembler_lines
 from slicc.text.terminal import printable
@@ -49,7 +49,8 @@ def _function(code_object: CodeObject, symbol: Symbol) -> Iterator[str]:
 def _lines(code_object: CodeObject, name: str, address: int, size: int) -> Iterator[str]:
     code = code_object.elf.read(address, size) or b""
     yield f"{printable(name)}: // {size} bytes at {address:#x}"
-    for line in assembler_lines(code, address):
+    generation = generation_of(code_object.target.processor)
+    for line in assembler_lines(code, address, generation):
         if line.label:
             yield f"{line.label}:"
         yield f"  {line}"

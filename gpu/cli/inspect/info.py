@@ -127,12 +127,12 @@ def _kernel_text(kernel: Kernel) -> Iterator[str]:
 
 def _allocated(kernel: Kernel, registers: int) -> str:
     """Other processors allocate in other units."""
-    return f" ({registers} allocated)" if kernel.target.processor == RUNNABLE else ""
+    return f" ({registers} allocated)" if kernel.target.processor in RUNNABLE else ""
 
 
 def _kernel_data(kernel: Kernel) -> dict[str, Any]:
     metadata, descriptor = kernel.metadata, kernel.descriptor
-    ours = kernel.target.processor == RUNNABLE
+    ours = kernel.target.processor in RUNNABLE
     return {
         "name": kernel.name,
         "descriptor_address": kernel.object_address,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -73,13 +74,17 @@ def read_bundle(data: bytes, path: str, largest: int) -> list[BundleEntry]:
     return entries
 
 
-def entry_for(entries: list[BundleEntry], processor: str, path: str) -> BundleEntry:
-    """The first that has code for a processor. Raises CodeObjectError, naming those it has."""
-    for entry in entries:
-        if entry.processor == processor and entry.data:
-            return entry
-    known = ", ".join(entry.processor for entry in entries if entry.processor and entry.data)
-    raise CodeObjectError(path, f"a bundle without code for {processor}; it has {known or 'none'}")
+def entry_for(entries: list[BundleEntry], processors: Iterable[str], path: str) -> BundleEntry:
+    """The first that has code for the first of these processors that it has any for. Raises
+    CodeObjectError, naming those it has."""
+    filled = [entry for entry in entries if entry.processor and entry.data]
+    for processor in processors:
+        for entry in filled:
+            if entry.processor == processor:
+                return entry
+    wanted = " or ".join(processors)
+    known = ", ".join(entry.processor for entry in filled) or "none"
+    raise CodeObjectError(path, f"a bundle without code for {wanted}; it has {known}")
 
 
 def _unpacked(data: bytes, path: str, largest: int) -> bytes:

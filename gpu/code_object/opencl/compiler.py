@@ -28,6 +28,7 @@ from gpu.code_object.opencl.device_libraries import (
     missing_text,
     undefined_functions,
 )
+from gpu.code_object.targets import DEFAULT_PROCESSOR
 
 COMPILER_VARIABLE: Final = "GCN_CLANG"
 OPTIONS_VARIABLE: Final = "GCN_CLANG_OPTIONS"
@@ -64,7 +65,7 @@ _ON_DEMAND: Final = (
 def compile_kernels(
     source: str | Path,
     compiler: str | None = None,
-    processor: str = "gfx803",
+    processor: str = DEFAULT_PROCESSOR,
     options: Sequence[str] = ("-O2",),
     device_libs: Path | None = None,
 ) -> bytes:
@@ -183,7 +184,7 @@ def _able(clang: str) -> bool:
         source = Path(folder) / "empty.cl"
         source.write_text("__kernel void empty(void) {}\n")
         output = Path(folder) / "empty.co"
-        command = [clang, *_flags("gfx803"), "-nogpulib", str(source), "-o", str(output)]
+        command = [clang, *_flags(DEFAULT_PROCESSOR), "-nogpulib", str(source), "-o", str(output)]
         try:
             done = subprocess.run(command, capture_output=True, timeout=_TIME_LIMIT_SECONDS)
         except (OSError, subprocess.TimeoutExpired):

@@ -23,6 +23,7 @@ from gpu.compute_unit.wave.lane_values import (
     from_bytes,
     to_bytes,
     widened,
+    write_halves,
     write_values,
 )
 from gpu.compute_unit.wave.lds import MisalignedLocal
@@ -220,6 +221,12 @@ class VectorAccess:
             lds = self.wave.group.lds
             values = widened(self.result(), self.movement.signed)
             lds.store(self.local_base + 4 * self.lanes, values, lds.size)
+        elif self.movement.half is not None and self.returns:
+            move = self.movement
+            assert move.half is not None
+            write_halves(
+                self.wave, self.register, self.result(), self.lanes, move.signed, move.half
+            )
         elif self.returns:
             signed = self.movement.signed
             write_values(self.wave, self.register, self.result(), self.lanes, signed)

@@ -19,13 +19,15 @@ class Movement:
     """``bytes``: a lane, in memory. ``signed``: a narrow load is sign-extended.
 
     ``op``: the `AtomicKind` of an atomic, whose operand (and, for compare-and-swap, the comparand,
-    after the operand) stands in the data registers.
+    after the operand) stands in the data registers. ``half``: 0 or 1 for the lower or upper 16
+    bits of a register, of which the other half is left alone; None for whole registers.
     """
 
     kind: int
     bytes: int
     signed: bool = False
     op: int = 0
+    half: int | None = None
 
     @property
     def atomic(self) -> bool:
@@ -41,7 +43,7 @@ class Movement:
 _LOAD: Final = AccessKind.LOAD
 _STORE: Final = AccessKind.STORE
 
-_MOVES: Final = {
+_MOVES = {
     "load_ubyte": Movement(_LOAD, 1),
     "load_sbyte": Movement(_LOAD, 1, signed=True),
     "load_ushort": Movement(_LOAD, 2),
@@ -58,6 +60,14 @@ _MOVES: Final = {
     "store_dwordx4": Movement(_STORE, 16),
 }
 
+_MOVES |= {
+    f"load_{name}_d16{ending}": Movement(_LOAD, bytes, signed, half=half)
+    for name, bytes, signed in (("ubyte", 1, False), ("sbyte", 1, True), ("short", 2, False))
+    for half, ending in enumerate(("", "_hi"))
+} | {
+    "store_byte_d16_hi": Movement(_STORE, 1, half=1),
+    "store_short_d16_hi": Movement(_STORE, 2, half=1),
+}
 _ATOMICS: Final = {
     "swap": AtomicKind.EXCHANGE,
     "cmpswap": AtomicKind.CAS,
@@ -76,7 +86,8 @@ _ATOMICS: Final = {
 
 
 def movement_of(name: str) -> Movement | None:
-    """The movement of a ``flat_`` or ``buffer_`` mnemonic; None when it moves no plain data."""
+    """The movement of a ``flat_``, ``global_``, ``scratch_`` or ``buffer_`` mnemonic; None when it
+    moves no plain data."""
     action = name.split("_", 1)[1]
     if action in _MOVES:
         return _MOVES[action]

@@ -1,8 +1,9 @@
 """DS instructions on the local data share: reads, writes, atomics, their pairs and widths.
 
 GCN3 instruction set architecture, "LDS instructions". Offsets of the two-address forms count
-elements, those of the ``st64`` forms 64 elements. Invariant: an access touches LDS only in
-`perform`, all of its lanes at once; M0 is read when it is executed.
+elements, those of the ``st64`` forms 64 elements. Since GFX9 M0 is no bound of LDS, and registers
+can be filled or stored by halves. Invariant: an access touches LDS only in `perform`, all of its
+lanes at once; M0 is read when it is executed.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from gpu.compute_unit.wave.lane_values import (
     Registers,
     Values,
     lanes_of,
+    read_upper_halves,
     read_values,
+    write_halves,
     write_values,
 )
 from gpu.compute_unit.wave.lds import Change, MisalignedLocal, Place, place_of
 from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.generation import Generation
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave_registers import M0
 from runtime.types.atomic_op import AtomicKind
@@ -47,6 +51,12 @@ _WRITES: Final = {
     "ds_write_b96": 12,
     "ds_write_b128": 16,
 }
+_HALF_READS: Final = {
+    f"ds_read_{name}_d16{ending}": (*_READS[f"ds_read_{name}"], half)
+    for name in ("u8", "i8", "u16")
+    for half, ending in enumerate(("", "_hi"))
+}
+_HALF_WRITES: Final = {"ds_write_b8_d16_hi": 1, "ds_write_b16_d16_hi": 2}
 _COUNTS: Final = {"ds_append": AtomicKind.ADD, "ds_consume": AtomicKind.SUB}
 _EXCHANGES: Final = ("ds_swizzle_b32", "ds_permute_b32", "ds_bpermute_b32")
 
@@ -55,12 +65,14 @@ class LocalAccess:
     """One DS instruction of a wave's active lanes in flight.
 
     ``places``: where the lanes go, twice for the two-address forms. ``size``: bytes at each.
-    ``values``: what each place is given. ``results``: what each place held.
+    ``values``: what each place is given. ``results``: what each place held. ``half``: of a
+    register that is loaded, None for whole ones.
     """
 
     __slots__ = (
         "bound",
         "change",
+        "half",
         "lanes",
         "places",
         "register",
@@ -76,12 +88,14 @@ class LocalAccess:
         self.lanes = lanes
         self.places = places
         self.size = size
-        self.bound = wave.sgprs[M0]
+        before = wave.generation is Generation.GFX8
+        self.bound = wave.sgprs[M0] if before else wave.group.lds.size
         self.values: list[Values] = []
         self.results: list[Values] = []
         self.change: Change | None = None
         self.register = -1
         self.signed = False
+        self.half: int | None = None
 
     def perform(self, memory: DirectMemory | None = None) -> None:
         lds = self.wave.group.lds
@@ -100,6 +114,10 @@ class LocalAccess:
     def complete(self) -> None:
         register = self.register
         if register < 0:
+            return
+        if self.half is not None:
+            values = self.results[0]
+            write_halves(self.wave, register, values, self.lanes, self.signed, self.half)
             return
         for values in self.results:
             write_values(self.wave, register, _dwords(values), self.lanes, self.signed)
@@ -125,8 +143,10 @@ class LocalOperation:
 
     __slots__ = (
         "_address",
+        "_by_lane",
         "_change",
         "_data",
+        "_half",
         "_offsets",
         "_register",
         "_registers",
@@ -140,6 +160,8 @@ class LocalOperation:
         self.instruction = instruction
         self._registers = Registers(instruction)
         self._address = fields["addr"]
+        self._by_lane = instruction.opcode.operand("addr") is None
+        self._half: int | None = None
         self._size = size
         self._offsets = _offsets(instruction, size)
         self._data: tuple[int, ...] = ()
@@ -151,6 +173,11 @@ class LocalOperation:
         """Make it load into registers."""
         self._register = self.instruction.fields["vdst"]
         self._signed = signed
+        return self
+
+    def halves(self, half: int) -> LocalOperation:
+        """Make it use one half of its register, and keep the other."""
+        self._half = half
         return self
 
     def writes(self, *fields: str) -> LocalOperation:
@@ -168,17 +195,22 @@ class LocalOperation:
             return None
         self._registers.check(wave)
         lanes = lanes_of(wave.exec)
-        address = wave.vgprs[self._address]
-        if not wave.full:
-            address = address[lanes]
+        if self._by_lane:  # a dword a lane, from M0 on
+            address = ((wave.sgprs[M0] & 0xFFFF) + 4 * lanes).astype(np.uint32)
+        else:
+            address = wave.vgprs[self._address]
+            if not wave.full:
+                address = address[lanes]
         addresses = address.tobytes()
         places = [place_of(addresses, offset) for offset in self._offsets]
         access = LocalAccess(wave, lanes, places, self._size)
         access.register = self._register
         access.signed = self._signed
         access.change = self._change
+        access.half = self._half
+        read = read_values if self._half is None else read_upper_halves
         for register in self._data:
-            values = read_values(wave, register, self._size, lanes)
+            values = read(wave, register, self._size, lanes)
             if self._change is not None and self._size == 8:
                 values = values.view(np.uint64).reshape(-1)
             access.values.append(values)
@@ -297,6 +329,15 @@ def bind_local(instruction: Instruction) -> Operation | None:
         return LocalOperation(instruction, size).reads(signed)
     if name in _WRITES:
         return LocalOperation(instruction, _WRITES[name]).writes("data0")
+    if name in _HALF_READS:
+        size, signed, half = _HALF_READS[name]
+        return LocalOperation(instruction, size).reads(signed).halves(half)
+    if name in _HALF_WRITES:
+        return LocalOperation(instruction, _HALF_WRITES[name]).writes("data0").halves(1)
+    if name == "ds_read_addtid_b32":
+        return LocalOperation(instruction, 4).reads()
+    if name == "ds_write_addtid_b32":
+        return LocalOperation(instruction, 4).writes("data0")
     size = 8 if name.endswith("64") else 4
     if name.startswith("ds_read2"):
         return LocalOperation(instruction, size).reads()

@@ -1,7 +1,8 @@
 """Scalar operands, and SMEM: loads and stores of scalar registers, cache maintenance, clocks.
 
-GCN3 instruction set architecture, "Scalar memory". Invariant: a scalar access is at a multiple of
-4 bytes (the two lowest address bits are ignored), and every instruction here counts in ``lgkm``.
+GCN3 and Vega instruction set architectures, "Scalar memory". Invariant: a scalar access is at a
+multiple of 4 bytes (the two lowest address bits are ignored), and every instruction here counts in
+``lgkm``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 from gpu.compute_unit.memory_ops.access import DirectMemory
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.encoding.constants import constant
+from gpu.isa.encoding.operands import offset_of
 from gpu.isa.instruction import Instruction
 from gpu.isa.operand_types import TYPES
 from gpu.isa.wave_registers import EXEC, Wave
@@ -165,10 +167,14 @@ _CONTROL: Final = {
 
 
 def _offset(instruction: Instruction) -> Callable[[Wavefront], int]:
-    offset = instruction.fields["offset"]
-    if instruction.fields["imm"]:
-        return lambda wave: offset
-    register = offset & 0x7F
+    fields = instruction.fields
+    number = offset_of(instruction) if fields["imm"] else 0
+    if fields.get("soffset_en"):
+        register = fields["soffset"]
+        return lambda wave: wave.sgprs[register] + number
+    if fields["imm"]:
+        return lambda wave: number
+    register = fields["offset"] & 0x7F
     return lambda wave: wave.sgprs[register]
 
 

@@ -1,6 +1,8 @@
-"""FLAT and MUBUF loads, stores and atomics: which lanes go where, with what data.
+"""Loads, stores and atomics of lanes (FLAT and its segments, MUBUF): which lanes go where, with
+what data.
 
-Addresses: GCN3 instruction set architecture, "Flat memory instructions" and "Buffer addressing";
+Addresses: GCN3 and Vega instruction set architectures, "Flat memory instructions" and "Buffer
+addressing";
 AMDGPU usage guide, "Address spaces" for the apertures and the swizzle of scratch. Invariant: the
 lanes of one part differ in address only, and every byte of an access is in one part at most.
 """
@@ -14,7 +16,7 @@ import numpy as np
 
 from gpu.compute_unit.memory_ops.access import AccessPart, VectorAccess
 from gpu.compute_unit.memory_ops.access_shape import Movement
-from gpu.compute_unit.memory_ops.scalar_memory import scalar_source
+from gpu.compute_unit.memory_ops.scalar_memory import read_pair, scalar_source
 from gpu.compute_unit.wave.lane_values import (
     Addresses,
     LaneError,
@@ -22,9 +24,12 @@ from gpu.compute_unit.wave.lane_values import (
     Registers,
     Values,
     lanes_of,
+    read_upper_halves,
     read_values,
 )
 from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.generation import Generation
+from gpu.isa.encoding.operands import FLAT_SCRATCH, NO_BASE, offset_of
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave_registers import M0
 from gpu.wave_size import LANES
@@ -34,10 +39,11 @@ FindParts = Callable[[Wavefront, Lanes, int], list[AccessPart]]
 """Wave, active lanes, bytes a lane: the parts of the access."""
 
 _LOW_HALF: Final = np.uint64(0xFFFF_FFFF)
+_ALL: Final = (1 << 64) - 1
 
 
 class VectorOperation:
-    """A bound FLAT or MUBUF instruction that moves data."""
+    """A bound instruction that moves data of lanes."""
 
     __slots__ = (
         "_data",
@@ -80,7 +86,8 @@ class VectorOperation:
         if self._to_lds is not None:
             access.local_base = (wave.sgprs[M0] & 0xFFFF) + self._to_lds
         if move.kind != AccessKind.LOAD:
-            access.values = read_values(wave, self._data, move.bytes, lanes)
+            read = read_values if move.half is None else read_upper_halves
+            access.values = read(wave, self._data, move.bytes, lanes)
             if move.compares:
                 behind = self._data + move.bytes // 4
                 access.compares = read_values(wave, behind, move.bytes, lanes)
@@ -89,30 +96,64 @@ class VectorOperation:
 
 def flat_parts(instruction: Instruction) -> FindParts:
     """Parts of a FLAT access: 64-bit addresses of which some may mean LDS or scratch."""
-    low = instruction.fields["addr"]
-    high = low + 1
+    register = instruction.fields["addr"]
+    offset = np.uint64(offset_of(instruction))
 
     def find(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
-        pairs = np.empty((len(lanes), 2), np.uint32)
-        if len(lanes) == LANES:
-            pairs[:, 0] = wave.vgprs[low]
-            pairs[:, 1] = wave.vgprs[high]
-        else:
-            pairs[:, 0] = wave.vgprs[low][lanes]
-            pairs[:, 1] = wave.vgprs[high][lanes]
-        addresses = pairs.view(np.uint64)[:, 0]
-        start = wave.group.start
-        apertures = (start.shared_aperture, start.private_aperture)
+        pairs = _pairs(wave, register, lanes)
         # A bitwise or is at least the largest of the numbers, and cheaper than comparing them.
-        if int(np.bitwise_or.reduce(pairs[:, 1])) < min(apertures):
-            return [AccessPart(addresses, size)]
-        return _split(wave, addresses, pairs[:, 1], size)
+        if int(np.bitwise_or.reduce(pairs[:, 1])) < min(wave.apertures):
+            return [AccessPart(pairs.view(np.uint64)[:, 0] + offset, size)]
+        return _split(wave, pairs, offset, size)
 
     return find
 
 
-def _split(wave: Wavefront, addresses: Addresses, upper: Values, size: int) -> list[AccessPart]:
+def _pairs(wave: Wavefront, register: int, lanes: Lanes) -> Values:
+    """The lanes' values of two registers, a row a lane."""
+    pairs = np.empty((len(lanes), 2), np.uint32)
+    for place in (0, 1):
+        row = wave.vgprs[register + place]
+        pairs[:, place] = row if len(lanes) == LANES else row[lanes]
+    return pairs
+
+
+def global_parts(instruction: Instruction) -> FindParts:
+    """The part of a GLOBAL access: 64-bit addresses, or 32-bit offsets from a scalar base."""
+    fields = instruction.fields
+    register, base = fields["addr"], fields["saddr"]
+    offset = offset_of(instruction) & _ALL
+
+    def addressed(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
+        addresses = _pairs(wave, register, lanes).view(np.uint64)[:, 0]
+        return [AccessPart(addresses + np.uint64(offset), size)]
+
+    def based(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
+        start = np.uint64(read_pair(wave, base) + offset & _ALL)
+        return [AccessPart(wave.vgprs[register][lanes].astype(np.uint64) + start, size)]
+
+    return addressed if base == NO_BASE else based
+
+
+def scratch_parts(instruction: Instruction) -> FindParts:
+    """Parts of a SCRATCH access: offsets in the work-items' private segments."""
+    fields = instruction.fields
+    register, base = fields["addr"], fields["saddr"]
+    offset = np.uint64(offset_of(instruction) & _ALL)
+
+    def find(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
+        if base == NO_BASE:
+            offsets = wave.vgprs[register][lanes].astype(np.uint64) + offset
+        else:
+            offsets = np.full(len(lanes), wave.sgprs[base], np.uint64) + offset
+        return _scratch_parts(wave, offsets & _LOW_HALF, np.arange(len(lanes)), size)
+
+    return find
+
+
+def _split(wave: Wavefront, pairs: Values, offset: np.uint64, size: int) -> list[AccessPart]:
     """Split lanes into those to LDS, to scratch and to global memory."""
+    addresses, upper = pairs.view(np.uint64)[:, 0] + offset, pairs[:, 1]
     start = wave.group.start
     local = (upper == start.shared_aperture) & bool(start.shared_aperture)
     private = (upper == start.private_aperture) & bool(start.private_aperture)
@@ -148,8 +189,11 @@ def _scratch_parts(wave: Wavefront, offsets: Addresses, rows: Lanes, size: int) 
 
 
 def flat_scratch_base(wave: Wavefront) -> int:
-    """Address of the wave's slice: FLAT_SCRATCH counts units of 256 bytes in its upper half."""
-    return wave.group.start.hidden_private_base + (wave.sgprs[103] << 8)
+    """Address of the wave's slice, which FLAT_SCRATCH holds on GFX9; before, its upper half counts
+    units of 256 bytes from the hidden base."""
+    if wave.generation is Generation.GFX9:
+        return read_pair(wave, FLAT_SCRATCH)
+    return wave.group.start.hidden_private_base + (wave.sgprs[FLAT_SCRATCH + 1] << 8)
 
 
 def _swizzled(offsets: Addresses) -> Addresses:
@@ -238,3 +282,12 @@ class Buffer:
         rows = index // group * np.uint64(self.stride) + offsets // element * element
         place: Addresses = rows * group + index % group * element + offsets % element
         return place
+
+
+FIND_PARTS: Final[dict[str, Callable[[Instruction], FindParts]]] = {
+    "FLAT": flat_parts,
+    "GLOBAL": global_parts,
+    "SCRATCH": scratch_parts,
+    "MUBUF": buffer_parts,
+}
+"""By format: what finds the parts of an access."""

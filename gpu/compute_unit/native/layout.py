@@ -92,8 +92,8 @@ STALLS: Final = (
 )
 """Reasons for which waves wait, as `gpu.compute_unit.program.statistics` names them."""
 
-RECORD: Final = struct.Struct("=QQIIIHBBBBB5x")
-"""end, next, value, handle, amount, name, kind, place, pace, flat, banks."""
+RECORD: Final = struct.Struct("=QQIIIHBBBBBB4x")
+"""end, next, value, handle, amount, name, kind, place, pace, flat, banks, most_vm."""
 
 _U64: Final = ctypes.c_uint64
 

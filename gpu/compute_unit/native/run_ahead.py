@@ -32,9 +32,10 @@ from gpu.compute_unit.program.decoded_program import (
     bind_at,
 )
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, trap_fault
-from gpu.compute_unit.wave.wavefront import EXP_MAX, LGKM_MAX, VM_MAX, Group, Wavefront
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 from gpu.isa.encoding.decoder import NotAnInstruction
+from gpu.isa.encoding.immediates import ANY_COUNT, split_wait
 from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 from gpu.isa.wave_registers import M0
@@ -141,8 +142,13 @@ class Stretch:
 
 def bound_record(decoded: DecodedInstruction, goes_to: int) -> bytes:
     return RECORD.pack(
-        decoded.end, goes_to, 0, 0, 0, 0, RecordKind.BOUND, decoded.place, decoded.pace, 0, 0
+        decoded.end, goes_to, 0, 0, 0, 0, RecordKind.BOUND, decoded.place, decoded.pace, 0, 0, 0
     )
+
+
+def most_vm(decoded: DecodedInstruction) -> int:
+    """How many vector memory instructions of a wave may be outstanding."""
+    return ANY_COUNT[decoded.instruction.generation].vm
 
 
 def other_record(decoded: DecodedInstruction, kind: RecordKind, handle: int = 0) -> bytes:
@@ -150,7 +156,18 @@ def other_record(decoded: DecodedInstruction, kind: RecordKind, handle: int = 0)
     pace = NO_PACE if decoded.execute is None else decoded.pace
     flat = decoded.instruction.form == "FLAT"
     return RECORD.pack(
-        decoded.end, decoded.end, 0, handle, 0, 0, kind, decoded.place, pace, flat, False
+        decoded.end,
+        decoded.end,
+        0,
+        handle,
+        0,
+        0,
+        kind,
+        decoded.place,
+        pace,
+        flat,
+        False,
+        most_vm(decoded),
     )
 
 
@@ -180,8 +197,8 @@ class Other:
 
     def _same_for_all(self, control: Control, value: int, timing: Timing) -> bytes:
         if control is Control.WAIT:
-            limits = value & VM_MAX | (value >> 4 & EXP_MAX) << 8 | (value >> 8 & LGKM_MAX) << 16
-            return self.packed(RecordKind.WAIT, limits)
+            vm, exp, lgkm = split_wait(value, self.decoded.instruction.generation)
+            return self.packed(RecordKind.WAIT, vm | exp << 8 | lgkm << 16)
         if control is Control.SLEEP:
             return self.packed(RecordKind.NOTHING, timing.sleep_cycles * (value & 0x7F))
         if control is Control.PRIORITY:
@@ -200,7 +217,18 @@ class Other:
         """Its record."""
         end, place = self.decoded.end, self.decoded.place
         return RECORD.pack(
-            end, end, value, handle, amount, self._name, kind, place, NO_PACE, self._flat, banks
+            end,
+            end,
+            value,
+            handle,
+            amount,
+            self._name,
+            kind,
+            place,
+            NO_PACE,
+            self._flat,
+            banks,
+            most_vm(self.decoded),
         )
 
 
@@ -262,7 +290,7 @@ class Ahead:
         if len(data) < LONGEST:
             data += (self._bytes(first + self._size, fetched) or b"")[: LONGEST - len(data)]
         try:
-            return bind_at(address, data)
+            return bind_at(address, data, wave.generation)
         except NotAnInstruction:
             if len(data) < LONGEST and wave.unmapped is None:
                 return None  # its second word may be in flight
@@ -421,7 +449,7 @@ class Ahead:
         """Bytes that are no instruction fail when they are reached."""
         end = wave.pc + (LONGEST if wave.unmapped is None else LONGEST // 2)
         handle = wave.hold((None, error))
-        return RECORD.pack(end, end, 0, handle, 0, 0, RecordKind.FAILS_NOW, 0, NO_PACE, 0, 0)
+        return RECORD.pack(end, end, 0, handle, 0, 0, RecordKind.FAILS_NOW, 0, NO_PACE, 0, 0, 0)
 
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         decoded = other.decoded

@@ -116,7 +116,7 @@ class Fetch:
         if available < LONGEST // 2:
             return None
         try:
-            decoded = bind_at(wave.pc, self._bytes(wave.pc, available))
+            decoded = bind_at(wave.pc, self._bytes(wave.pc, available), wave.generation)
         except NotAnInstruction:
             if available < LONGEST and wave.unmapped is None:
                 return None  # its second word may be in flight

@@ -15,7 +15,8 @@ from gpu.compute_unit.memory_ops.access import Operation
 from gpu.compute_unit.memory_ops.access_shape import movement_of
 from gpu.compute_unit.memory_ops.ds_instructions import bind_local
 from gpu.compute_unit.memory_ops.scalar_memory import bind_scalar
-from gpu.compute_unit.memory_ops.vector_memory import VectorOperation, buffer_parts, flat_parts
+from gpu.compute_unit.memory_ops.vector_memory import FIND_PARTS, VectorOperation
+from gpu.generation import Generation
 from gpu.isa.encoding.decoder import decode_at
 from gpu.isa.encoding.printer import text
 from gpu.isa.execution.binder import bind
@@ -103,22 +104,22 @@ class Program:
     def __init__(self, read: ReadCode) -> None:
         self._read = read
 
-    def at(self, address: int) -> DecodedInstruction:
+    def at(self, address: int, generation: Generation) -> DecodedInstruction:
         """The instruction at an address. Raises Unmapped, `NotAnInstruction`."""
         try:
             code = self._read(address, LONGEST)
         except Unmapped:  # fewer at the end of what is mapped
             code = self._read(address, LONGEST // 2)
-        return bind_at(address, code)
+        return bind_at(address, code, generation)
 
 
 @lru_cache(maxsize=1 << 16)
-def bind_at(address: int, code: bytes) -> DecodedInstruction:
+def bind_at(address: int, code: bytes, generation: Generation) -> DecodedInstruction:
     """The instruction that these bytes are at this address. Raises `NotAnInstruction`.
 
     All units of all devices share the result: it has no state.
     """
-    return bind_one(decode_at(code, 0, address))
+    return bind_one(decode_at(code, 0, address, generation))
 
 
 def bind_one(instruction: Instruction) -> DecodedInstruction:
@@ -145,10 +146,8 @@ def _bind_memory(instruction: Instruction) -> Operation | None:
     if unit is not Unit.VECTOR_MEMORY or fields.get("tfe"):
         return None
     move = movement_of(instruction.name)
-    if move is None or instruction.opcode.format not in ("FLAT", "MUBUF"):
+    if move is None or instruction.opcode.format not in FIND_PARTS:
         return None
     if fields.get("lds") and (move.kind != AccessKind.LOAD or move.bytes > 4):
         return None
-    flat = instruction.opcode.format == "FLAT"
-    find = flat_parts(instruction) if flat else buffer_parts(instruction)
-    return VectorOperation(instruction, move, find)
+    return VectorOperation(instruction, move, FIND_PARTS[instruction.opcode.format](instruction))

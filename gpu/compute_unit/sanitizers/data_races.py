@@ -25,7 +25,8 @@ from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.cas_loops import CasLoops, Guess
 from gpu.compute_unit.sanitizers.findings import Findings, instruction_text
 from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join
-from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Group, Wavefront
+from gpu.compute_unit.wave.wavefront import Group, Wavefront
+from gpu.isa.encoding.immediates import split_wait
 from runtime.requesters.port import AccessKind
 
 
@@ -112,7 +113,7 @@ class Races:
             return
         knowledge = self._waves[wave]
         if decoded.control is Control.WAIT:
-            vm, lgkm = decoded.value & VM_MAX, decoded.value >> 8 & LGKM_MAX
+            vm, _, lgkm = split_wait(decoded.value, decoded.instruction.generation)
             if vm == 0:
                 knowledge.waited(stores=True)
             elif lgkm == 0:

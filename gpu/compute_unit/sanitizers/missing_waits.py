@@ -23,7 +23,8 @@ from gpu.compute_unit.sanitizers.findings import (
     register_name,
 )
 from gpu.compute_unit.sanitizers.m0_relative import used
-from gpu.compute_unit.wave.wavefront import LGKM_MAX, VM_MAX, Wavefront
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.encoding.immediates import WaitCounts, split_wait
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
 
 _CROSS_LANE = ("v_readlane", "v_readfirstlane", "ds_bpermute", "ds_permute", "ds_swizzle")
@@ -61,7 +62,7 @@ class Waits:
         if not outstanding:
             return
         if decoded.control is Control.WAIT:
-            self._wait(wave, decoded.value)
+            self._wait(wave, split_wait(decoded.value, decoded.instruction.generation))
             return
         instruction = decoded.instruction
         lanes = _lanes_used(wave, instruction)
@@ -150,18 +151,18 @@ class Waits:
             *key,
         )
 
-    def _wait(self, wave: Wavefront, value: int) -> None:
+    def _wait(self, wave: Wavefront, counts: WaitCounts) -> None:
         """What a wait guarantees to have returned."""
-        vm, lgkm = value & VM_MAX, value >> 8 & LGKM_MAX
+        vm, _, lgkm = counts
         outstanding = self._outstanding[wave]
         vector = [each for each in outstanding if each.counts_vm]
         others = [each for each in outstanding if each.counts_lgkm]
-        if vm < VM_MAX:
+        if vm < wave.most.vm:
             for each in vector[: max(0, len(vector) - vm)]:
                 each.vm = each.counts_vm = False
         if lgkm == 0:
             returned = others
-        elif lgkm < LGKM_MAX:
+        elif lgkm < wave.most.lgkm:
             ordered = [each for each in others if each.ordered]
             returned = ordered[: max(0, len(ordered) - lgkm)]
         else:

@@ -21,11 +21,13 @@ from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, re
 from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange
+from gpu.isa.semantics.sub_dword import PRESERVE
 from gpu.isa.wave_registers import ALL, EXEC, M0
 from runtime.requesters.port import AccessKind
 
 _READ_LANE = "v_readlane_b32"
 _WRITE_LANE = "v_writelane_b32"
+_MIXED = ("v_mad_mixlo_f16", "v_mad_mixhi_f16")
 _RELATIVE = ("v_movreld_b32", "v_movrels_b32", "v_movrelsd_b32")
 _HAND_ON = ("v_mov_b32", "v_cndmask_b32", *_RELATIVE)
 _INDEX = RegisterRange("s", M0, 1)
@@ -164,15 +166,26 @@ def _harmless(instruction: Instruction, each: RegisterRange) -> bool:
     """What compilers read undefined on purpose.
 
     A callee saves registers that its caller may never have written, to scratch and to lanes. Masks
-    of lanes are joined with EXEC; bits outside of it do not matter.
+    of lanes are joined with EXEC; bits outside of it do not matter. One half of a register is
+    filled while the other is still unknown.
     """
     if instruction.name == _WRITE_LANE:
         return True  # also its own register: the other lanes are only kept
-    if instruction.name.startswith("buffer_store"):
-        return each.file == "v" and each.first == instruction.fields["vdata"]
+    if instruction.name.startswith(("buffer_store", "scratch_store")):
+        data = instruction.fields["vdata" if instruction.form == "MUBUF" else "data"]
+        return each.file == "v" and each.first == data
+    if _fills_half(instruction) and each in instruction.writes:
+        return instruction.reads.count(each) == 1  # it is no source
     if each.file != "s" or not instruction.name.endswith("_b64"):
         return False
     return EXEC in (instruction.fields.get("ssrc0"), instruction.fields.get("ssrc1"))
+
+
+def _fills_half(instruction: Instruction) -> bool:
+    fields, opcode = instruction.fields, instruction.opcode
+    if "d16" in opcode.name:
+        return "load" in opcode.name or "read" in opcode.name
+    return "opsel" in opcode.flags or opcode.name in _MIXED or fields.get("dst_unused") == PRESERVE
 
 
 def _lanes_read(wave: Wavefront, instruction: Instruction) -> int:

@@ -94,6 +94,20 @@ def write_values(
         wave.vgprs[first : first + values.shape[1], lanes] = values.T
 
 
+def read_upper_halves(wave: Wave, register: int, size: int, lanes: Lanes) -> Values:
+    """The lowest bytes of the upper halves of a register."""
+    return (read_values(wave, register, 4, lanes) >> np.uint32(16)).astype(_UNSIGNED[size])
+
+
+def write_halves(
+    wave: Wave, register: int, values: Values, lanes: Lanes, signed: bool, half: int
+) -> None:
+    """Put values of up to two bytes into one half of a register; the other half stays."""
+    new = widened(values, signed) & np.uint32(0xFFFF)
+    old = wave.vgprs[register][lanes] & np.uint32(0xFFFF if half else 0xFFFF_0000)
+    wave.vgprs[register][lanes] = old | new << np.uint32(16 * half)
+
+
 def widened(values: Values, signed: bool) -> Values:
     """Values of up to four bytes as uint32, extended with zeros or with their sign."""
     if signed and values.itemsize < 4:

@@ -46,7 +46,7 @@ class Residents(Generic[W]):
             wave = self._make(start, resident, simd, self.waves_started)
             wave.slot = self._free_slot(resident, simd)
             wave.hardware |= hardware_registers(
-                self.index, simd, wave.slot, self.groups_started, group.demand
+                self.index, simd, wave.slot, self.groups_started, group
             )
             resident.waves.append(wave)
             self.waves_started += 1

@@ -7,16 +7,13 @@ as arrived at every later barrier.
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from gpu.compute_unit.wave.lds import LocalMemory
 from gpu.dispatch.launch import GroupStart, WaveStart
 from gpu.dispatch.occupancy import Taken
+from gpu.isa.encoding.immediates import ANY_COUNT
 from gpu.isa.wave_registers import ALL, Wave
-
-VM_MAX: Final = 15
-LGKM_MAX: Final = 15
-EXP_MAX: Final = 7
 
 
 class Returning(Protocol):
@@ -31,7 +28,8 @@ class Returning(Protocol):
 class Wavefront(Wave):
     """One wave of a resident group.
 
-    ``vm``, ``lgkm``, ``exp``: what is outstanding (AMDGPU usage guide, "s_waitcnt").
+    ``vm``, ``lgkm``, ``exp``: what is outstanding (AMDGPU usage guide, "s_waitcnt"); ``most``: how
+    much may be. ``generation``: of its code.
     ``outstanding``: vector memory instructions in order of issue. ``simd``: which one it is on, in
     which ``slot``. ``age``: order of start within the unit. ``executed``: instructions.
     """
@@ -42,9 +40,11 @@ class Wavefront(Wave):
         "ended",
         "executed",
         "exp",
+        "generation",
         "group",
         "in_handler",
         "lgkm",
+        "most",
         "number",
         "outstanding",
         "priority",
@@ -59,6 +59,9 @@ class Wavefront(Wave):
     def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
         super().__init__(max(group.start.demand.vgprs, len(start.vgprs)), start.entry, start.mode)
         self.group = group
+        self.generation = group.start.generation
+        self.most = ANY_COUNT[self.generation]
+        self.apertures = (group.start.shared_aperture, group.start.private_aperture)
         self.number = start.number
         self.simd = simd
         self.slot = 0

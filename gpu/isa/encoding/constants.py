@@ -18,6 +18,9 @@ LAST_INTEGER: Final = 208
 FIRST_FLOAT: Final = 240
 LAST_FLOAT: Final = 248
 
+APERTURES: Final = frozenset(range(235, 240))
+"""Where flat addresses mean LDS and scratch: base and limit of each, and a wave id of graphics."""
+
 FLOATS: Final = ("0.5", "-0.5", "1.0", "-1.0", "2.0", "-2.0", "4.0", "-4.0", "0.15915494")
 """Text of 240 to 248; the last is 1/(2 pi)."""
 PATTERNS: Final = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gpu.generation import Generation
 from gpu.isa.encoding.constants import needs_no_literal
 from gpu.isa.encoding.decoder import NotAnInstruction, decode_at
 from gpu.isa.encoding.printer import text
@@ -41,9 +42,11 @@ def label_of(address: int) -> str:
     return f"L_{address:x}"
 
 
-def disassemble(code: bytes, address: int = 0) -> list[Line]:
+def disassemble(
+    code: bytes, address: int = 0, generation: Generation = Generation.GFX8
+) -> list[Line]:
     """The lines of code that begins at ``address``."""
-    found = list(_lines(code, address))
+    found = list(_lines(code, address, generation))
     targets = {line.instruction.target for line in found if line.instruction}
     return [
         replace(line, label=label_of(line.address)) if line.address in targets else line
@@ -51,13 +54,15 @@ def disassemble(code: bytes, address: int = 0) -> list[Line]:
     ]
 
 
-def assembler_lines(code: bytes, address: int = 0) -> list[Line]:
+def assembler_lines(
+    code: bytes, address: int = 0, generation: Generation = Generation.GFX8
+) -> list[Line]:
     """Likewise, with data for instructions that an assembler would encode otherwise."""
     return [
         replace(line, text=_data(line.code), remark=line.text)
         if line.instruction and would_be_shorter(line.instruction)
         else line
-        for line in disassemble(code, address)
+        for line in disassemble(code, address, generation)
     ]
 
 
@@ -72,11 +77,11 @@ def would_be_shorter(instruction: Instruction) -> bool:
     return needs_no_literal(literal)
 
 
-def _lines(code: bytes, address: int) -> Iterator[Line]:
+def _lines(code: bytes, address: int, generation: Generation) -> Iterator[Line]:
     at = 0
     while at < len(code):
         try:
-            instruction = decode_at(code, at, address + at)
+            instruction = decode_at(code, at, address + at, generation)
             part = code[at : at + instruction.size]
             yield Line(address + at, part, text(instruction), instruction)
         except NotAnInstruction as refused:

@@ -1,26 +1,32 @@
-"""What a gfx803 instruction may name, and which modifiers it may have.
+"""What an instruction may name, and which modifiers it may have.
 
-Invariant: `check` accepts exactly the instructions that the assembler for gfx803 can write.
+Invariant: `check` accepts exactly the instructions that the assembler for gfx803 can write; for
+gfx900 it accepts all that its assembler can write.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from gpu.generation import Generation
+from gpu.isa.encoding.constants import APERTURES
 from gpu.isa.encoding.formats import SRC_LDS_DIRECT, SRC_LITERAL, VGPR
 from gpu.isa.encoding.operands import QUAD_FIELDS, VCC, VECTOR_FIELDS, operands_of
 from gpu.isa.instruction import Opcode, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES
 
 SOURCES: Final = ("src0", "src1", "src2")
-_VECTOR_ALU: Final = frozenset({"VOP1", "VOP2", "VOPC", "VOP3", "SDWA", "DPP"})
+_VECTOR_ALU: Final = frozenset({"VOP1", "VOP2", "VOPC", "VOP3", "VOP3P", "SDWA", "DPP"})
 _IMPLICIT_SCALARS: Final = {(VCC, 2): "vcc", (124, 1): "m0"}
 _NO_REGISTER: Final = frozenset({
     "abs", "neg", "sext", "omod", "clamp", "glc", "slc", "tfe", "gds", "lds", "imm", "offset",
     "offset0", "offset1", "offen", "idxen", "literal", "dst_sel", "dst_unused", "src0_sel",
     "src1_sel", "dpp_ctrl", "bound_ctrl", "bank_mask", "row_mask", "dfmt", "nfmt",
     "dmask", "unorm", "da", "r128", "lwe", "d16", "attrchan", "en", "compr", "done", "vm",
+    "nv", "soffset_en", "saddr", "op_sel", "op_sel_hi", "neg_hi",
 })  # fmt: skip
+_SECOND_OFFSET: Final = ("SMEM", "soffset")
+"""Form and field of an operand that no row has."""
 _LAST_SGPR: Final = 101
 _FLAT_SCRATCH_VCC_TBA_TMA: Final = (
     range(102, 104),
@@ -28,16 +34,29 @@ _FLAT_SCRATCH_VCC_TBA_TMA: Final = (
     range(108, 110),
     range(110, 112),
 )
-_SCALAR_REGISTERS: Final = (
-    range(_LAST_SGPR + 1),
-    *_FLAT_SCRATCH_VCC_TBA_TMA,
-    range(112, 124),  # ttmp0 to ttmp11
-    range(124, 125),  # m0
-    range(126, 128),  # exec
-)
+_FLAT_SCRATCH_XNACK_VCC: Final = (range(102, 104), range(104, 106), range(106, 108))
+_M0_EXEC: Final = (range(124, 125), range(126, 128))
+_SCALAR_REGISTERS: Final = {
+    Generation.GFX8: (
+        range(_LAST_SGPR + 1),
+        *_FLAT_SCRATCH_VCC_TBA_TMA,
+        range(112, 124),  # ttmp0 to ttmp11
+        *_M0_EXEC,
+    ),
+    Generation.GFX9: (
+        range(_LAST_SGPR + 1),
+        *_FLAT_SCRATCH_XNACK_VCC,
+        range(108, 124),  # ttmp0 to ttmp15
+        *_M0_EXEC,
+    ),
+}
 """Registers that can be named together. gfx803 has no XNACK_MASK (104, 105)."""
 _EXPORT_TARGETS: Final = frozenset({*range(10), *range(12, 16), *range(32, 64)})
-_CONSTANTS: Final = frozenset({*range(128, 209), *range(240, 249), 251, 252, 253})
+_CONDITIONS: Final = frozenset({251, 252, 253})
+_CONSTANTS: Final = {
+    Generation.GFX8: frozenset({*range(128, 209), *range(240, 249)}) | _CONDITIONS,
+    Generation.GFX9: frozenset({*range(128, 209), *range(240, 249)}) | _CONDITIONS | APERTURES,
+}
 _SWIZZLE_SHIFTS: Final = frozenset({
     *range(0x100),
     *range(0x101, 0x110), *range(0x111, 0x120), *range(0x121, 0x130),
@@ -54,7 +73,7 @@ def has_vop3_form(opcode: Opcode) -> bool:
     if opcode.format == "VOP3":
         return True
     has_constant = opcode.operand("literal") is not None
-    return not has_constant and opcode.name != "v_readfirstlane_b32"
+    return not has_constant and opcode.name not in ("v_readfirstlane_b32", "v_swap_b32")
 
 
 def has_sdwa_form(opcode: Opcode) -> bool:
@@ -85,7 +104,7 @@ def takes_signs(operand: OperandRow, opcode: Opcode) -> bool:
 
 def takes_omod(opcode: Opcode) -> bool:
     """Whether the result can be doubled, quadrupled or halved."""
-    if "noomod" in opcode.flags:
+    if not opcode.flags.isdisjoint(("noomod", "opsel")):
         return False
     return opcode.name == "v_cvt_pkrtz_f16_f32" or any(
         TYPES[operand.type].floating
@@ -103,22 +122,37 @@ def takes_clamp(opcode: Opcode) -> bool:
     )
 
 
-def check(opcode: Opcode, form: str, fields: dict[str, int]) -> None:
+def check(opcode: Opcode, form: str, fields: dict[str, int], generation: Generation) -> None:
     """Raise `Refused` unless an assembler could have written this."""
     named = {operand.field for operand in operands_of(opcode, fields)}
     for field, value in fields.items():
-        if value and field not in named and field not in _NO_REGISTER:
+        if (
+            value
+            and field not in named
+            and field not in _NO_REGISTER
+            and (form, field) != _SECOND_OFFSET
+        ):
             raise Refused(f"it has no operand {field}")
     for operand in operands_of(opcode, fields):
-        _check_operand(opcode, form, operand, fields)
+        _check_operand(opcode, form, operand, fields, generation)
     if form in _VECTOR_ALU:
         _check_modifiers(opcode, form, fields)
         _check_constant_bus(opcode, fields)
+    elif form == "SMEM":
+        _check_smem(opcode, fields, generation)
+    elif form == "MIMG":
+        _check_image(opcode, fields, generation)
     elif form in _RULES:
         _RULES[form](opcode, fields)
 
 
-def _check_operand(opcode: Opcode, form: str, operand: OperandRow, fields: dict[str, int]) -> None:
+def _check_operand(
+    opcode: Opcode,
+    form: str,
+    operand: OperandRow,
+    fields: dict[str, int],
+    generation: Generation,
+) -> None:
     size = TYPES[operand.type].registers
     code = fields[operand.field]
     if operand.type == "imm" or operand.field == "literal":
@@ -135,22 +169,23 @@ def _check_operand(opcode: Opcode, form: str, operand: OperandRow, fields: dict[
         raise Refused(f"{operand.field} must be a vector register")
     code *= QUAD_FIELDS.get(operand.field, 1)
     if code < 128:
-        _check_scalar_register(operand.field, code, size)
+        _check_scalar_register(operand.field, code, size, generation)
     elif operand.access is not OperandAccess.READ or operand.type == "mask" or operand.kind == "r":
         raise Refused(f"{operand.field} is no register")
     elif code == SRC_LITERAL:
-        if form in ("VOP3", "MUBUF", "MTBUF"):
+        if form in ("VOP3", "VOP3P", "MUBUF", "MTBUF"):
             raise Refused(f"{form} has no literal")
     elif code == SRC_LDS_DIRECT:
         reversed = "rev_" in opcode.name and opcode.name != "v_bfrev_b32"
         if operand.field != "src0" or reversed or operand.type[1:] == "64":
             raise Refused(f"{operand.field} cannot be LDS")
-    elif code not in _CONSTANTS:
+    elif code not in _CONSTANTS[generation]:
         raise Refused(f"{operand.field} has no meaning: {code}")
 
 
-def _check_scalar_register(field: str, code: int, size: int) -> None:
-    place = next((place for place in _SCALAR_REGISTERS if code in place), None)
+def _check_scalar_register(field: str, code: int, size: int, generation: Generation) -> None:
+    registers = _SCALAR_REGISTERS[generation]
+    place = next((place for place in registers if code in place), None)
     if place is None or code + size - 1 not in place:
         raise Refused(f"{field} has no meaning: {code}")
     if (code - place[0]) % min(size, 4):
@@ -167,12 +202,18 @@ def _check_modifiers(opcode: Opcode, form: str, fields: dict[str, int]) -> None:
             signs |= 1 << place
         if operand.type != "mask" and not TYPES[operand.type].floating:
             extended |= 1 << place
-    if (fields.get("neg", 0) | fields.get("abs", 0)) & ~signs:
+    negative = fields.get("neg", 0) | fields.get("neg_hi", 0)
+    if (negative | fields.get("abs", 0)) & ~signs:
         raise Refused("neg or abs of an operand that has no sign")
+    if fields.get("op_sel", 0) & ~_selectable(opcode, form):
+        raise Refused("it has no such operand to select a half of")
     if form == "SDWA":
         _check_sdwa(opcode, fields, extended)
     elif form == "DPP":
         _check_dpp(opcode, fields)
+    elif form == "VOP3P":
+        if fields["clamp"] and not takes_clamp(opcode):
+            raise Refused("it cannot clamp")
     elif form == "VOP3":
         if opcode.tier == 4 and "interp" in opcode.name:
             _check_long_interpolation(opcode, fields)
@@ -180,6 +221,12 @@ def _check_modifiers(opcode: Opcode, form: str, fields: dict[str, int]) -> None:
             raise Refused("it cannot clamp")
         if fields["omod"] and not takes_omod(opcode):
             raise Refused("it has no output modifier")
+
+
+def _selectable(opcode: Opcode, form: str) -> int:
+    """Bits of op_sel: sources, and behind them the result."""
+    sources = sum(1 << place for place, field in enumerate(SOURCES) if opcode.operand(field))
+    return sources | (8 if form == "VOP3" else 0)
 
 
 def _check_sdwa(opcode: Opcode, fields: dict[str, int], extended: int) -> None:
@@ -190,14 +237,22 @@ def _check_sdwa(opcode: Opcode, fields: dict[str, int], extended: int) -> None:
     if fields["sext"] & (fields["neg"] | fields["abs"]):
         raise Refused("sign extension and a change of the sign")
     compare = opcode.format == "VOPC"
-    if fields["dst_sel"] == 7 or fields["src0_sel"] == 7 or fields["src1_sel"] == 7:
+    if 7 in (fields.get("dst_sel"), fields["src0_sel"], fields["src1_sel"]):
         raise Refused("selection 7")
-    if fields["dst_unused"] == 3:
+    if fields.get("dst_unused") == 3:
         raise Refused("unused part 3")
-    if compare and (fields["dst_sel"] or fields["dst_unused"]):
+    if compare and (fields.get("dst_sel") or fields.get("dst_unused")):
         raise Refused("a compare has no destination to select in")
+    if fields.get("omod") and not _gives_number(opcode):
+        raise Refused("it has no output modifier")
     if opcode.operand("src1") is None and fields["src1_sel"]:
         raise Refused("it has no second operand")
+
+
+def _gives_number(opcode: Opcode) -> bool:
+    """Whether its result is a floating-point number that can be scaled."""
+    result = opcode.operand("vdst")
+    return takes_omod(opcode) and result is not None and TYPES[result.type].floating
 
 
 def _check_dpp(opcode: Opcode, fields: dict[str, int]) -> None:
@@ -218,7 +273,7 @@ def _check_constant_bus(opcode: Opcode, fields: dict[str, int]) -> None:
         size = TYPES[operand.type].registers
         if (code, size) in _IMPLICIT_SCALARS:
             scalars.add((_IMPLICIT_SCALARS[code, size], 0))
-        elif code < 128 or code in (251, 252, 253):
+        elif code < 128 or code in _CONDITIONS or code in APERTURES:
             scalars.add((str(code), size))
         elif code == SRC_LITERAL:
             scalars.add(("literal", 0))
@@ -236,16 +291,28 @@ def _check_long_interpolation(opcode: Opcode, fields: dict[str, int]) -> None:
         raise Refused("only 16-bit interpolation has a high half")
 
 
-def _check_smem(opcode: Opcode, fields: dict[str, int]) -> None:
+def _check_smem(opcode: Opcode, fields: dict[str, int], generation: Generation) -> None:
+    if fields.get("nv") or (fields.get("soffset") and not fields["soffset_en"]):
+        raise Refused("bits that must be zero are not")
     if opcode.operand("offset") is None:
-        if fields["imm"] or fields["glc"] or fields["offset"]:
+        if any(fields.get(name) for name in ("imm", "glc", "offset", "soffset_en", "soffset")):
             raise Refused("it has no offset")
     elif fields["glc"] and opcode.operands[0].type == "imm":
         raise Refused("a probe has no glc")
+    elif fields.get("soffset_en"):
+        if fields["offset"] and not fields["imm"]:
+            raise Refused("bits that must be zero are not")
+        _check_scalar_register("soffset", fields["soffset"], 1, generation)
     elif not fields["imm"]:
         if fields["offset"] > 127:
             raise Refused("bits that must be zero are not")
-        _check_scalar_register("offset", fields["offset"], 1)
+        _check_scalar_register("offset", fields["offset"], 1, generation)
+    if fields["glc"] and "discard" in opcode.name:
+        raise Refused("it has no glc")
+    if "atomic" in opcode.name and fields["sdata"] >= _M0_EXEC[0][0]:
+        raise Refused("its data cannot be M0 or EXEC")
+    if fields["imm"] and fields["offset"] >> 20 and "buffer" in opcode.name:
+        raise Refused("an offset in a buffer is not negative")
 
 
 def _check_ds(opcode: Opcode, fields: dict[str, int]) -> None:
@@ -258,8 +325,12 @@ def _check_ds(opcode: Opcode, fields: dict[str, int]) -> None:
 
 
 def _check_flat(opcode: Opcode, fields: dict[str, int]) -> None:
-    if fields["tfe"]:
+    if fields.get("tfe"):
         raise Refused("flat instructions have no tfe")
+    if fields.get("nv"):
+        raise Refused("bits that must be zero are not")
+    if fields.get("lds"):
+        raise Refused("it cannot load into LDS")
 
 
 def _check_buffer(opcode: Opcode, fields: dict[str, int]) -> None:
@@ -289,8 +360,10 @@ def _check_export(opcode: Opcode, fields: dict[str, int]) -> None:
             raise Refused(f"it has no operand vsrc{place}")
 
 
-def _check_image(opcode: Opcode, fields: dict[str, int]) -> None:
+def _check_image(opcode: Opcode, fields: dict[str, int], generation: Generation) -> None:
     dmask = fields["dmask"]
+    if generation is Generation.GFX9 and (fields["r128"] or fields["d16"]):
+        raise Refused("16-bit texels and coordinates of images are not decoded")
     if "atomic" in opcode.name and fields["tfe"]:
         raise Refused("an atomic has no tfe")
     if "atomic" in opcode.name and dmask not in ((3, 15) if "cmpswap" in opcode.name else (1, 3)):
@@ -310,12 +383,12 @@ def _check_index(opcode: Opcode, fields: dict[str, int]) -> None:
 _RULES: Final = {
     "VINTRP": _check_interpolation,
     "EXP": _check_export,
-    "MIMG": _check_image,
     "SOPC": _check_index,
     "SOPP": _check_index,
-    "SMEM": _check_smem,
     "DS": _check_ds,
     "FLAT": _check_flat,
+    "GLOBAL": _check_flat,
+    "SCRATCH": _check_flat,
     "MUBUF": _check_buffer,
     "MTBUF": _check_buffer,
 }

@@ -1,15 +1,19 @@
 """The encodings: which bits distinguish them and where their fields are.
 
-Invariant: exactly one format fits a first word (`format_of`), or none. Bit numbers count from the
-lowest bit of the first word; bits 32 to 63 are the second word.
+Invariant: exactly one format of a generation fits a first word (`format_of`), or none. Bit numbers
+count from the lowest bit of the first word; bits 32 to 63 are the second word.
 
-Source: the public GCN3 instruction set architecture manual, chapter "Microcode formats".
+Source: the public instruction set architecture manuals of GCN3 and Vega, chapter "Microcode
+formats".
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
+
+from gpu.generation import Generation
 
 
 class Field(NamedTuple):
@@ -22,23 +26,34 @@ class Field(NamedTuple):
         return word >> self.low & ((1 << self.bits) - 1)
 
 
+_SEGMENT: Final = Field(14, 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``prefix``: the leading bits of the first word, as text. ``words``: without a literal."""
+    """``prefix``: the leading bits of the first word, as text. ``words``: without a literal.
+    ``segment``: what bits 15:14 have to be, if they tell formats apart."""
 
     name: str
     prefix: str
     words: int
     opcode: Field
     fields: dict[str, Field]
+    segment: int | None = None
 
     def matches(self, word: int) -> bool:
         return word >> (32 - len(self.prefix)) == int(self.prefix, 2)
 
+    @property
+    def fixed(self) -> int:
+        """The bits of a first word that make it one of this format."""
+        return int(self.prefix, 2) << (32 - len(self.prefix)) | (self.segment or 0) << _SEGMENT.low
+
     def unused(self) -> int:
         """The bits that belong to no field: they must be zero."""
         used = ((1 << len(self.prefix)) - 1) << (32 - len(self.prefix))
-        for field in (self.opcode, *self.fields.values()):
+        segment = () if self.segment is None else (_SEGMENT,)
+        for field in (self.opcode, *segment, *self.fields.values()):
             used |= ((1 << field.bits) - 1) << field.low
         return ((1 << 32 * self.words) - 1) & ~used
 
@@ -77,7 +92,7 @@ _IMAGE: Final = {
     "d16": (63, 1),
 }
 
-FORMATS: Final = (
+_GFX8: Final = (
     _format("SOP1", "101111101", (8, 8), sdst=(16, 7), ssrc0=(0, 8)),
     _format("SOPC", "101111110", (16, 7), ssrc1=(8, 8), ssrc0=(0, 8)),
     _format("SOPP", "101111111", (16, 7), simm16=(0, 16)),
@@ -116,11 +131,58 @@ FORMATS: Final = (
         vsrc0=(32, 8), vsrc1=(40, 8), vsrc2=(48, 8), vsrc3=(56, 8),
     ),
 )  # fmt: skip
-"""Longer prefixes first, so that the first that matches is the one."""
+_MEMORY: Final = {
+    "glc": (16, 1), "slc": (17, 1), "addr": (32, 8), "data": (40, 8), "nv": (55, 1),
+    "vdst": (56, 8),
+}  # fmt: skip
+_SEGMENTS: Final = ("FLAT", "SCRATCH", "GLOBAL")
 
-BY_NAME: Final = {format.name: format for format in FORMATS}
 
-SDWA: Final = {
+def _segments() -> Iterator[Format]:
+    """FLAT of GFX9: an offset, and two segments of known memory, which may have a scalar base."""
+    for segment, name in enumerate(_SEGMENTS):
+        if name == "FLAT":
+            more = {"offset": (0, 12)}
+        else:
+            more = {"offset": (0, 13), "lds": (13, 1), "saddr": (48, 7)}
+        yield replace(_format(name, "110111", (18, 7), 2, **more, **_MEMORY), segment=segment)
+
+
+_GFX9: Final = (
+    _format(
+        "SMEM", "110000", (18, 8), 2,
+        sbase=(0, 6), sdata=(6, 7), soffset_en=(14, 1), nv=(15, 1), glc=(16, 1), imm=(17, 1),
+        offset=(32, 21), soffset=(57, 7),
+    ),
+    _format(
+        "VOP3P", "110100111", (16, 7), 2,
+        vdst=(0, 8), neg_hi=(8, 3), op_sel=(11, 3), op_sel_hi_2=(14, 1), clamp=(15, 1),
+        src0=(32, 9), src1=(41, 9), src2=(50, 9), op_sel_hi=(59, 2), neg=(61, 3),
+    ),
+    _format(
+        "VOP3", "110100", (16, 10), 2,
+        vdst=(0, 8), abs=(8, 3), op_sel=(11, 4), clamp=(15, 1),
+        src0=(32, 9), src1=(41, 9), src2=(50, 9), omod=(59, 2), neg=(61, 3),
+    ),
+    *_segments(),
+)  # fmt: skip
+
+FORMATS: Final = {
+    Generation.GFX8: _GFX8,
+    Generation.GFX9: (
+        *_GFX9,
+        *(each for each in _GFX8 if each.name not in {later.name for later in _GFX9}),
+    ),
+}
+"""Longer prefixes before shorter ones with the same bits, so that the first that matches is the
+one."""
+
+BY_NAME: Final = {
+    generation: {format.name: format for format in formats}
+    for generation, formats in FORMATS.items()
+}
+
+_SDWA_GFX8: Final = {
     "src0": Field(0, 8),
     "dst_sel": Field(8, 3),
     "dst_unused": Field(11, 2),
@@ -134,7 +196,24 @@ SDWA: Final = {
     "src1_neg": Field(28, 1),
     "src1_abs": Field(29, 1),
 }
-"""The word behind a vector instruction whose src0 is 249: parts of registers as operands."""
+_SDWA_GFX9: Final = _SDWA_GFX8 | {
+    "omod": Field(14, 2),
+    "src0_scalar": Field(23, 1),
+    "src1_scalar": Field(31, 1),
+}
+_SDWA_COMPARE_GFX9: Final = {
+    name: field
+    for name, field in _SDWA_GFX9.items()
+    if name not in ("dst_sel", "dst_unused", "clamp", "omod")
+} | {"sdst": Field(8, 7), "names_sdst": Field(15, 1)}
+
+
+def sdwa_fields(generation: Generation, compare: bool) -> dict[str, Field]:
+    """The word behind a vector instruction whose src0 is 249: parts of registers as operands."""
+    if generation is Generation.GFX8:
+        return _SDWA_GFX8
+    return _SDWA_COMPARE_GFX9 if compare else _SDWA_GFX9
+
 
 DPP: Final = {
     "src0": Field(0, 8),
@@ -158,12 +237,18 @@ VGPR: Final = 256
 
 
 _LONGEST_PREFIX: Final = 9
-_BY_PREFIX: Final = tuple(
-    next((format for format in FORMATS if format.matches(bits << 32 - _LONGEST_PREFIX)), None)
-    for bits in range(1 << _LONGEST_PREFIX)
-)
+_BY_PREFIX: Final = {
+    generation: tuple(
+        tuple(format for format in formats if format.matches(bits << 32 - _LONGEST_PREFIX))
+        for bits in range(1 << _LONGEST_PREFIX)
+    )
+    for generation, formats in FORMATS.items()
+}
 
 
-def format_of(word: int) -> Format | None:
+def format_of(word: int, generation: Generation) -> Format | None:
     """The format whose leading bits this first word has."""
-    return _BY_PREFIX[word >> 32 - _LONGEST_PREFIX]
+    for format in _BY_PREFIX[generation][word >> 32 - _LONGEST_PREFIX]:
+        if format.segment is None or format.segment == _SEGMENT.of(word):
+            return format
+    return None

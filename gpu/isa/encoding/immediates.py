@@ -9,17 +9,26 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-_REGISTERS: Final = {
+from gpu.generation import Generation
+
+_REGISTERS_GFX8: Final = {
     1: "HW_REG_MODE", 2: "HW_REG_STATUS", 3: "HW_REG_TRAPSTS", 4: "HW_REG_HW_ID",
     5: "HW_REG_GPR_ALLOC", 6: "HW_REG_LDS_ALLOC", 7: "HW_REG_IB_STS",
 }  # fmt: skip
-_MESSAGES: Final = {
-    1: "MSG_INTERRUPT",
-    2: "MSG_GS",
-    3: "MSG_GS_DONE",
-    4: "MSG_SAVEWAVE",
-    15: "MSG_SYSMSG",
+_REGISTERS: Final = {
+    Generation.GFX8: _REGISTERS_GFX8,
+    Generation.GFX9: _REGISTERS_GFX8 | {15: "HW_REG_SH_MEM_BASES"},
 }
+_MESSAGES_GFX8: Final = {
+    1: "MSG_INTERRUPT", 2: "MSG_GS", 3: "MSG_GS_DONE", 4: "MSG_SAVEWAVE", 15: "MSG_SYSMSG",
+}  # fmt: skip
+_MESSAGES: Final = {
+    Generation.GFX8: _MESSAGES_GFX8,
+    Generation.GFX9: _MESSAGES_GFX8 | {
+        5: "MSG_STALL_WAVE_GEN", 6: "MSG_HALT_WAVES", 7: "MSG_ORDERED_PS_DONE",
+        8: "MSG_EARLY_PRIM_DEALLOC", 9: "MSG_GS_ALLOC_REQ", 10: "MSG_GET_DOORBELL",
+    },
+}  # fmt: skip
 _GEOMETRY: Final = ("GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT")
 _SYSTEM: Final = {
     1: "SYSMSG_OP_ECC_ERR_INTERRUPT", 2: "SYSMSG_OP_REG_RD",
@@ -37,23 +46,30 @@ class WaitCounts(NamedTuple):
     lgkm: int
 
 
-ANY_COUNT: Final = WaitCounts(15, 7, 15)
+ANY_COUNT: Final = {
+    Generation.GFX8: WaitCounts(15, 7, 15),
+    Generation.GFX9: WaitCounts(63, 7, 15),
+}
+_OTHER_BITS: Final = {Generation.GFX8: 0xF080, Generation.GFX9: 0x3080}
 
 
-def split_wait(simm16: int) -> WaitCounts:
-    """The three counts of s_waitcnt."""
-    return WaitCounts(simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 15)
+def split_wait(simm16: int, generation: Generation) -> WaitCounts:
+    """The three counts of s_waitcnt. On GFX9, bits 15:14 are the upper ones of the first."""
+    upper = simm16 >> 14 << 4
+    vm = (simm16 & 15 | upper) & ANY_COUNT[generation].vm
+    return WaitCounts(vm, simm16 >> 4 & 7, simm16 >> 8 & 15)
 
 
-def wait_counts(simm16: int) -> str:
+def wait_counts(simm16: int, generation: Generation) -> str:
     """Their text. Where all are at their largest, all are named."""
-    counts = split_wait(simm16)
-    if simm16 & ~0xF7F:
+    counts = split_wait(simm16, generation)
+    if simm16 & _OTHER_BITS[generation]:
         return f"{simm16:#x}"
+    most_of_all = ANY_COUNT[generation]
     named = [
         f"{name}cnt({count})"
-        for name, count, most in zip(counts._fields, counts, ANY_COUNT)
-        if count != most or counts == ANY_COUNT
+        for name, count, most in zip(counts._fields, counts, most_of_all)
+        if count != most or counts == most_of_all
     ]
     return " ".join(named)
 
@@ -71,21 +87,21 @@ def split_register(simm16: int) -> RegisterPart:
     return RegisterPart(simm16 & 63, simm16 >> 6 & 31, (simm16 >> 11 & 31) + 1)
 
 
-def register_part(simm16: int) -> str:
+def register_part(simm16: int, generation: Generation) -> str:
     part = split_register(simm16)
-    name = _REGISTERS.get(part.number, str(part.number))
+    name = _REGISTERS[generation].get(part.number, str(part.number))
     if part.offset == 0 and part.size == 32:
         return f"hwreg({name})"
     return f"hwreg({name}, {part.offset}, {part.size})"
 
 
-def message(simm16: int) -> str:
+def message(simm16: int, generation: Generation) -> str:
     """What s_sendmsg sends: kind in bits 3:0, operation in 6:4, stream in 9:8."""
     if simm16 & ~0x37F:
         return str(simm16)
     kind, operation, stream = simm16 & 15, simm16 >> 4 & 7, simm16 >> 8 & 3
-    name = _MESSAGES.get(kind)
-    if kind in (1, 4) and not operation and not stream:
+    name = _MESSAGES[generation].get(kind)
+    if name and kind not in (2, 3, 15) and not operation and not stream:
         return f"sendmsg({name})"
     if kind == 15 and operation in _SYSTEM and not stream:
         return f"sendmsg({name}, {_SYSTEM[operation]})"

@@ -10,10 +10,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from gpu.generation import Generation
 from gpu.isa.encoding.formats import VGPR
-from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, RegisterRange, Unit
+from gpu.isa.instruction import (
+    Instruction,
+    Opcode,
+    OperandAccess,
+    OperandRow,
+    RegisterRange,
+    Unit,
+)
 from gpu.isa.operand_types import TYPES
 
+FLAT_SCRATCH: Final = 102
 VCC: Final = 106
 M0: Final = 124
 EXEC: Final = 126
@@ -23,15 +32,18 @@ IMPLICIT: Final = {
     "vcc": RegisterRange("s", VCC, 2),
     "exec": RegisterRange("s", EXEC, 2),
     "m0": RegisterRange("s", M0, 1),
+    "flat_scratch": RegisterRange("s", FLAT_SCRATCH, 2),
 }
 VECTOR_FIELDS: Final = frozenset({
     "vdst", "addr", "data", "data0", "data1", "vaddr", "vdata",
     "vsrc", "vsrc0", "vsrc1", "vsrc2", "vsrc3",
 })  # fmt: skip
 """Fields of eight bits that name a vector register."""
+NO_BASE: Final = 0x7F
+"""The scalar base of a segment's address, where there is none."""
 QUAD_FIELDS: Final = {"srsrc": 4, "ssamp": 4, "sbase": 2}
 """Fields that name a scalar register by its number divided by this."""
-_VARYING: Final = frozenset({"FLAT", "MUBUF", "MTBUF", "MIMG"})
+_VARYING: Final = frozenset({"FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG"})
 """Formats in which bits of an instruction change which operands it has."""
 _MASKED: Final = frozenset({Unit.VECTOR_ALU, Unit.VECTOR_MEMORY, Unit.LDS})
 _IGNORES_EXEC: Final = frozenset({"v_readlane_b32", "v_writelane_b32", "v_nop", "v_clrexcp"})
@@ -48,7 +60,14 @@ def operands_of(opcode: Opcode, fields: dict[str, int]) -> tuple[OperandRow, ...
 def _varying_operands(opcode: Opcode, fields: dict[str, int]) -> Iterator[OperandRow]:
     for operand in opcode.operands:
         match opcode.format, operand.field:
-            case "FLAT", "vdst" if "atomic" in opcode.name and not fields["glc"]:
+            case (("FLAT" | "GLOBAL"), "vdst") if "atomic" in opcode.name and not fields["glc"]:
+                continue
+            case (("GLOBAL" | "SCRATCH"), "saddr"):
+                if fields["saddr"] != NO_BASE:
+                    yield operand
+            case "GLOBAL", "addr" if fields["saddr"] != NO_BASE:
+                yield replace(operand, type="b32")
+            case "SCRATCH", "addr" if fields["saddr"] != NO_BASE:
                 continue
             case (("MUBUF" | "MTBUF"), "vaddr"):
                 words = fields["offen"] + fields["idxen"]
@@ -75,6 +94,19 @@ def _image_data(opcode: Opcode, operand: OperandRow, fields: dict[str, int]) -> 
     return replace(operand, type=f"b{32 * words}")
 
 
+_SIGNED_OFFSETS: Final = {"GLOBAL": 13, "SCRATCH": 13, "SMEM": 21}
+"""Bits of offsets that may be negative, on GFX9."""
+
+
+def offset_of(instruction: Instruction) -> int:
+    """The number in a memory instruction that is added to an address; 0 if it has none."""
+    offset = instruction.fields.get("offset", 0)
+    bits = _SIGNED_OFFSETS.get(instruction.form)
+    if bits is None or instruction.generation is Generation.GFX8:
+        return offset
+    return offset - (offset >> bits - 1 << bits)
+
+
 def register_of(operand: OperandRow, fields: dict[str, int]) -> RegisterRange | None:
     """The registers an operand names, or None if it is a constant."""
     code = fields[operand.field]
@@ -97,7 +129,7 @@ def _special(code: int) -> RegisterRange | None:
 
 
 def registers_of(
-    opcode: Opcode, form: str, fields: dict[str, int]
+    opcode: Opcode, form: str, fields: dict[str, int], generation: Generation
 ) -> tuple[tuple[RegisterRange, ...], tuple[RegisterRange, ...]]:
     """What an instruction reads and what it writes."""
     reads = [IMPLICIT[name] for name in opcode.reads]
@@ -106,11 +138,11 @@ def registers_of(
         registers = register_of(operand, fields)
         if registers is None:
             continue
-        if operand.access is not OperandAccess.WRITE or _keeps_old(form, fields, operand):
+        if operand.access is not OperandAccess.WRITE or _keeps_old(opcode, form, fields, operand):
             reads.append(registers)
         if operand.access is not OperandAccess.READ:
             writes.append(registers)
-    reads.extend(_further_reads(opcode, fields))
+    reads.extend(_further_reads(opcode, fields, generation))
     return tuple(reads), tuple(writes)
 
 
@@ -130,19 +162,36 @@ def last_vector_register(
     return max((place.first + place.size - 1 for place in ranges), default=-1)
 
 
-def _keeps_old(form: str, fields: dict[str, int], operand: OperandRow) -> bool:
+def _keeps_old(opcode: Opcode, form: str, fields: dict[str, int], operand: OperandRow) -> bool:
     """Whether bits of active lanes are left as they were, so that the old value is read."""
     if operand.field != "vdst":
         return False
+    if "opsel" in opcode.flags:
+        return TYPES[operand.type].bits == 16
     return form == "SDWA" and fields["dst_unused"] == 2 and fields["dst_sel"] != 6
 
 
-def _further_reads(opcode: Opcode, fields: dict[str, int]) -> Iterator[RegisterRange]:
+def _further_reads(
+    opcode: Opcode, fields: dict[str, int], generation: Generation
+) -> Iterator[RegisterRange]:
     if opcode.unit in _MASKED and opcode.name not in _IGNORES_EXEC:
         yield IMPLICIT["exec"]
-    if opcode.unit is Unit.LDS and opcode.name not in _SWIZZLES:
+    if opcode.unit is Unit.LDS and _needs_bound(opcode, fields, generation):
         yield IMPLICIT["m0"]
     if fields.get("lds"):
         yield IMPLICIT["m0"]
-    if opcode.format == "SMEM" and "imm" in fields and not fields["imm"] and opcode.operands[1:]:
-        yield RegisterRange("s", fields["offset"], 1)
+    if opcode.format == "SCRATCH":
+        yield IMPLICIT["flat_scratch"]
+    if opcode.format == "SMEM" and opcode.operand("offset") is not None:
+        if fields.get("soffset_en"):
+            yield RegisterRange("s", fields["soffset"], 1)
+        elif not fields["imm"]:
+            yield RegisterRange("s", fields["offset"], 1)
+
+
+def _needs_bound(opcode: Opcode, fields: dict[str, int], generation: Generation) -> bool:
+    """Before GFX9, M0 holds the size of LDS; of GDS, and of counters, it holds the place."""
+    if opcode.name in _SWIZZLES:
+        return False
+    counts = opcode.name in ("ds_append", "ds_consume")
+    return generation is Generation.GFX8 or bool(fields["gds"]) or counts

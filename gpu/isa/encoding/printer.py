@@ -1,8 +1,8 @@
-"""The text of an instruction, as assemblers for gfx803 read it.
+"""The text of an instruction, as assemblers read it.
 
-Invariant: what `text` returns, assembled for gfx803, gives the instruction's bytes again, except
-where an assembler has a shorter encoding for the same thing (a literal that is also an inline
-constant, a VOP3 form where VOP2 would do).
+Invariant: what `text` returns, assembled for the processor, gives the instruction's bytes again,
+except where an assembler has a shorter encoding for the same thing (a literal that is also an
+inline constant, a VOP3 form where VOP2 would do).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from gpu.generation import Generation
 from gpu.isa.encoding.constants import (
     FIRST_FLOAT,
     FIRST_INTEGER,
@@ -21,20 +22,28 @@ from gpu.isa.encoding.constants import (
 )
 from gpu.isa.encoding.formats import SRC_LITERAL, VGPR
 from gpu.isa.encoding.immediates import gpr_index, message, register_part, swizzle, wait_counts
-from gpu.isa.encoding.operands import QUAD_FIELDS, VECTOR_FIELDS, operands_of
+from gpu.isa.encoding.operands import (
+    NO_BASE,
+    QUAD_FIELDS,
+    VECTOR_FIELDS,
+    offset_of,
+    operands_of,
+)
 from gpu.isa.instruction import Instruction, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
 
 _SINGLE: Final = {
     102: "flat_scratch_lo", 103: "flat_scratch_hi", 104: "xnack_mask_lo", 105: "xnack_mask_hi",
-    106: "vcc_lo", 107: "vcc_hi", 108: "tba_lo", 109: "tba_hi", 110: "tma_lo", 111: "tma_hi",
-    124: "m0", 126: "exec_lo", 127: "exec_hi",
+    106: "vcc_lo", 107: "vcc_hi", 124: "m0", 126: "exec_lo", 127: "exec_hi",
+    235: "src_shared_base", 236: "src_shared_limit", 237: "src_private_base",
+    238: "src_private_limit", 239: "src_pops_exiting_wave_id",
     251: "src_vccz", 252: "src_execz", 253: "src_scc", 254: "src_lds_direct",
 }  # fmt: skip
-_PAIRS: Final = {
-    102: "flat_scratch", 104: "xnack_mask", 106: "vcc", 108: "tba", 110: "tma", 126: "exec",
-}  # fmt: skip
-_FIRST_TTMP: Final = 112
+_PAIRS: Final = {102: "flat_scratch", 104: "xnack_mask", 106: "vcc", 126: "exec"}
+_TRAP_SINGLE: Final = {108: "tba_lo", 109: "tba_hi", 110: "tma_lo", 111: "tma_hi"}
+_TRAP_PAIRS: Final = {108: "tba", 110: "tma"}
+"""Before GFX9, which has trap registers there."""
+_FIRST_TTMP: Final = {Generation.GFX8: 112, Generation.GFX9: 108}
 _REVOLUTION_64: Final = "0.15915494309189532"
 _PARTS: Final = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
 _UNUSED: Final = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
@@ -60,6 +69,10 @@ def text(instruction: Instruction) -> str:
     line = mnemonic(instruction)
     if instruction.opcode.format in ("MUBUF", "MTBUF") and len(operands) == 3:
         operands.insert(1, "off")
+    if fields.get("saddr") == NO_BASE:
+        operands.append("off")
+    elif instruction.form == "SCRATCH":
+        operands.insert(1 if instruction.opcode.operand("vdst") else 0, "off")
     if instruction.opcode.format == "EXP":
         line += " " + operands.pop(0)
     if operands:
@@ -97,11 +110,12 @@ def _operand(instruction: Instruction, operand: OperandRow) -> str:
         more = fields.get("tfe", 0) if field == "vdata" else 0
         return _registers("v", code, type.registers + more)
     if field in QUAD_FIELDS:
-        return scalar_name(code * QUAD_FIELDS[field], type.registers)
-    return _with_modifiers(instruction, field, source_text(code, type, fields.get("literal", 0)))
+        return scalar_name(code * QUAD_FIELDS[field], type.registers, instruction.generation)
+    name = source_text(code, type, fields.get("literal", 0), instruction.generation)
+    return _with_modifiers(instruction, field, name)
 
 
-def source_text(code: int, type: OperandType, literal: int = 0) -> str:
+def source_text(code: int, type: OperandType, literal: int, generation: Generation) -> str:
     """The text of a scalar or nine-bit operand code."""
     if code >= VGPR:
         return _registers("v", code - VGPR, type.registers)
@@ -113,17 +127,20 @@ def source_text(code: int, type: OperandType, literal: int = 0) -> str:
         if type.bits == 64 and code == LAST_FLOAT:
             return _REVOLUTION_64
         return FLOATS[code - FIRST_FLOAT]
-    return scalar_name(code, type.registers)
+    return scalar_name(code, type.registers, generation)
 
 
-def scalar_name(code: int, registers: int) -> str:
+def scalar_name(code: int, registers: int, generation: Generation) -> str:
     """The name of scalar registers from this operand code on."""
     if registers == 2 and code in _PAIRS:
         return _PAIRS[code]
     if code in _SINGLE:
         return _SINGLE[code]
-    if code >= _FIRST_TTMP:
-        return _registers("ttmp", code - _FIRST_TTMP, registers)
+    first = _FIRST_TTMP[generation]
+    if code >= first:
+        return _registers("ttmp", code - first, registers)
+    if code in _TRAP_SINGLE:
+        return _TRAP_PAIRS[code] if registers == 2 else _TRAP_SINGLE[code]
     return _registers("s", code, registers)
 
 
@@ -150,10 +167,12 @@ def _with_modifiers(instruction: Instruction, field: str, name: str) -> str:
     if field not in ("src0", "src1", "src2"):
         return name
     place = int(field[-1])
+    if instruction.form == "VOP3P" and "_mix" not in instruction.name:
+        return name
     if fields.get("sext", 0) >> place & 1:
         name = f"sext({name})"
     negative = fields.get("neg", 0) >> place & 1
-    if fields.get("abs", 0) >> place & 1:
+    if (fields.get("abs", 0) | fields.get("neg_hi", 0)) >> place & 1:
         name = f"|{name}|"
     elif negative and FIRST_INTEGER <= fields[field] <= LAST_FLOAT:
         return f"neg({name})"
@@ -163,17 +182,15 @@ def _with_modifiers(instruction: Instruction, field: str, name: str) -> str:
 def _immediate(instruction: Instruction, field: str, value: int) -> str:
     match instruction.opcode.format, instruction.name:
         case _, "s_waitcnt":
-            return wait_counts(value)
+            return wait_counts(value, instruction.generation)
         case _, "s_sendmsg" | "s_sendmsghalt":
-            return message(value)
+            return message(value, instruction.generation)
         case _, "s_getreg_b32" | "s_setreg_b32" | "s_setreg_imm32_b32":
-            return register_part(value)
+            return register_part(value, instruction.generation)
         case _, "s_set_gpr_idx_on" | "s_set_gpr_idx_mode":
             return gpr_index(value)
         case "SMEM", _:
-            if field == "offset" and not instruction.fields["imm"]:
-                return scalar_name(value, 1)
-            return f"{value:#x}"
+            return _scalar_offset(instruction) if field == "offset" else f"{value:#x}"
         case "VINTRP", "v_interp_mov_f32":
             if field == "vsrc":
                 return _MATRIX_PARTS[value]
@@ -192,6 +209,15 @@ def _immediate(instruction: Instruction, field: str, value: int) -> str:
         return f"{value:#x}"
     decimal = value <= 64 or instruction.name == "s_endpgm"
     return str(value) if decimal else f"{value:#x}"
+
+
+def _scalar_offset(instruction: Instruction) -> str:
+    fields, generation = instruction.fields, instruction.generation
+    number = offset_of(instruction)
+    if fields.get("soffset_en"):
+        register = scalar_name(fields["soffset"], 1, generation)
+        return f"{register} offset:{number:#x}" if fields["imm"] else register
+    return f"{number:#x}" if fields["imm"] else scalar_name(fields["offset"], 1, generation)
 
 
 def _attribute(number: int, channel: int) -> str:
@@ -220,6 +246,8 @@ def _tail(instruction: Instruction) -> Iterator[str]:
     form = instruction.form
     if form == "VOP3":
         yield from _interpolation_tail(instruction)
+    if form in ("VOP3", "VOP3P"):
+        yield from _half_tail(instruction)
     if fields.get("clamp"):
         yield "clamp"
     if fields.get("omod"):
@@ -242,8 +270,29 @@ def _tail(instruction: Instruction) -> Iterator[str]:
         )
     elif form == "EXP":
         yield from (name for name in ("done", "compr", "vm") if fields[name])
-    elif form in ("FLAT", "SMEM"):
+    elif form in ("FLAT", "GLOBAL", "SCRATCH", "SMEM"):
+        if form != "SMEM" and (offset := offset_of(instruction)):
+            yield f"offset:{offset}"
         yield from (name for name in ("glc", "slc") if fields.get(name))
+
+
+def _half_tail(instruction: Instruction) -> Iterator[str]:
+    """Which halves of registers operands are."""
+    fields = instruction.fields
+    places = [place for place in range(3) if instruction.opcode.operand(f"src{place}")]
+    if instruction.form == "VOP3":
+        if fields.get("op_sel"):
+            yield _listed("op_sel", [fields["op_sel"] >> place & 1 for place in (*places, 3)])
+        return
+    mixed = "_mix" in instruction.name
+    for name, usual in (("op_sel", 0), ("op_sel_hi", 0 if mixed else 1), ("neg", 0), ("neg_hi", 0)):
+        bits = [fields[name] >> place & 1 for place in places]
+        if bits != [usual] * len(places) and not (mixed and name.startswith("neg")):
+            yield _listed("neg_lo" if name == "neg" else name, bits)
+
+
+def _listed(name: str, bits: list[int]) -> str:
+    return f"{name}:[{','.join(map(str, bits))}]"
 
 
 def _interpolation_tail(instruction: Instruction) -> Iterator[str]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpu.isa.encoding.constants import constant
+from gpu.isa.encoding.constants import APERTURES, constant
 from gpu.isa.encoding.immediates import RegisterPart, split_register
 from gpu.isa.execution.instruction_writer import LOW, BoundInstruction, InstructionWriter
-from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
+from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR, WRITE_EXEC
 from gpu.isa.instruction import Instruction, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
 from gpu.isa.wave_registers import ALL, EXEC, M0, VCC, Wave
@@ -20,6 +20,7 @@ STATUS: Final = 2
 _STATUS_EXECZ: Final = 9
 _STATUS_VCCZ: Final = 10
 _STATUS_VALID: Final = 16
+_FIRST_APERTURE: Final = min(APERTURES)
 
 BRANCHES: Final = {
     "s_branch": "True",
@@ -44,12 +45,24 @@ def source_text(writer: InstructionWriter, code: int, type: OperandType, literal
         return "(0 if w.exec else 1)"
     if code == 253:
         return "w.scc"
+    if code in APERTURES:
+        return _aperture(writer, code, type)
     if type.registers == 2:
         if code == EXEC:
             return "w.exec"
         low, high = writer.value(code), writer.value(code + 1)
         return f"(w.sgprs[{low}] | w.sgprs[{high}] << 32)"
     return f"w.sgprs[{writer.value(code)}]"
+
+
+def _aperture(writer: InstructionWriter, code: int, type: OperandType) -> str:
+    """First or last address that means LDS or scratch. Of 32 bits, the lower half is read: the
+    upper one is what differs, and is got by reading both."""
+    place, last = code - _FIRST_APERTURE >> 1, (code - _FIRST_APERTURE) & 1
+    if place > 1:
+        return "0"
+    low = LOW if last else 0
+    return f"(w.apertures[{place}] << 32 | {low})" if type.registers == 2 else str(low)
 
 
 def write_destination(writer: InstructionWriter, code: int, registers: int, value: str) -> None:
@@ -75,11 +88,11 @@ def bind_scalar(instruction: Instruction) -> BoundInstruction | None:
     name = instruction.name
     if name in SCALAR:
         return _bind_function(instruction)
-    if name in SAVE_EXEC:
+    if name in SAVE_EXEC or name in WRITE_EXEC:
         return _bind_save_exec(instruction)
     if name in BRANCHES:
         return _bind_branch(instruction)
-    if name in ("s_getpc_b64", "s_setpc_b64", "s_swappc_b64"):
+    if name in ("s_getpc_b64", "s_setpc_b64", "s_swappc_b64", "s_call_b64"):
         return _bind_program_counter(instruction)
     if name.startswith("s_movrel"):
         return _bind_relative(instruction)
@@ -143,10 +156,11 @@ def _bind_save_exec(instruction: Instruction) -> BoundInstruction:
     source = source_text(
         writer, instruction.fields["ssrc0"], TYPES["b64"], instruction.fields.get("literal", 0)
     )
-    function = writer.value(SAVE_EXEC[instruction.name])
+    saves = instruction.name in SAVE_EXEC
+    function = writer.value((SAVE_EXEC if saves else WRITE_EXEC)[instruction.name])
     writer.line("old = w.exec")
     writer.line(f"new = {function}({source}, old) & {writer.value(ALL)}")
-    write_destination(writer, instruction.fields["sdst"], 2, "old")
+    write_destination(writer, instruction.fields["sdst"], 2, "old" if saves else "new")
     writer.line("w.set_exec(new)")
     writer.line("w.scc = 1 if new else 0")
     return writer.bind()
@@ -162,7 +176,9 @@ def _bind_branch(instruction: Instruction) -> BoundInstruction:
 def _bind_program_counter(instruction: Instruction) -> BoundInstruction:
     writer = InstructionWriter()
     fields = instruction.fields
-    if instruction.name != "s_getpc_b64":
+    if instruction.name == "s_call_b64":
+        writer.line(f"target = {writer.value(instruction.target)}")
+    elif instruction.name != "s_getpc_b64":
         source = source_text(writer, fields["ssrc0"], TYPES["b64"], fields.get("literal", 0))
         writer.line(f"target = {source}")
     if instruction.name != "s_setpc_b64":

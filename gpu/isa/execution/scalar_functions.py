@@ -125,6 +125,38 @@ def _multiply(a: int, b: int) -> int:
     return a * b & _ALL[32]
 
 
+def _multiply_high(is_signed: bool) -> Function:
+    def multiply(a: int, b: int) -> int:
+        product = signed(a) * signed(b) if is_signed else a * b
+        return product >> 32 & _ALL[32]
+
+    return multiply
+
+
+def _shift_add(count: int) -> Function:
+    """SCC is whether anything left 32 bits."""
+
+    def operation(a: int, b: int) -> Pair:
+        total = (a << count) + b
+        return total & _ALL[32], int(total > _ALL[32])
+
+    return operation
+
+
+def _pack(first: int, second: int) -> Function:
+    """Halves of two registers: those that begin at these bits."""
+
+    def pack(a: int, b: int) -> int:
+        return a >> first & 0xFFFF | (b >> second & 0xFFFF) << 16
+
+    return pack
+
+
+def _replicate(a: int) -> int:
+    """Every bit twice."""
+    return sum(3 << 2 * place for place in range(32) if a >> place & 1)
+
+
 def _absolute_difference(a: int, b: int) -> Pair:
     difference = abs(signed(a - b & _ALL[32])) & _ALL[32]
     return difference, int(difference != 0)
@@ -326,6 +358,13 @@ SCALAR: Final[dict[str, Function]] = {
     "s_max_i32": _extreme(operator.gt, True),
     "s_max_u32": _extreme(operator.gt, False),
     "s_mul_i32": _multiply,
+    "s_mul_hi_u32": _multiply_high(False),
+    "s_mul_hi_i32": _multiply_high(True),
+    **{f"s_lshl{count}_add_u32": _shift_add(count) for count in (1, 2, 3, 4)},
+    "s_pack_ll_b32_b16": _pack(0, 0),
+    "s_pack_lh_b32_b16": _pack(0, 16),
+    "s_pack_hh_b32_b16": _pack(16, 16),
+    "s_bitreplicate_b64_b32": _replicate,
     "s_absdiff_i32": _absolute_difference,
     "s_abs_i32": _absolute,
     "s_flbit_i32": _leading_signs(32),
@@ -340,5 +379,17 @@ SCALAR: Final[dict[str, Function]] = {
 """By mnemonic: instructions whose sources are operands and SCC. Those that also use EXEC, the
 program counter or other registers are in `gpu.isa.execution.scalar_binder`."""
 
-SAVE_EXEC: Final = {f"s_{name}_saveexec_b64": function for name, function in _LOGIC.items()}
-"""The new EXEC from the source and the old one; more bits than 64 may be set."""
+_FIRST_INVERTED: Final[dict[str, Callable[[int, int], int]]] = {
+    "andn1": lambda a, b: ~a & b,
+    "orn1": lambda a, b: ~a | b,
+}
+SAVE_EXEC: Final = {
+    f"s_{name}_saveexec_b64": function for name, function in (_LOGIC | _FIRST_INVERTED).items()
+}
+"""The new EXEC from the source and the old one; more bits than 64 may be set. The old one is
+saved."""
+WRITE_EXEC: Final = {
+    "s_andn1_wrexec_b64": _FIRST_INVERTED["andn1"],
+    "s_andn2_wrexec_b64": _LOGIC["andn2"],
+}
+"""Likewise; the new one is copied."""

@@ -18,11 +18,10 @@ from gpu.isa.wave_registers import bits_of
 
 
 def select_part(
-    writer: InstructionWriter, fields: dict[str, int], place: int, number: int, type: OperandType
+    writer: InstructionWriter, fields: dict[str, int], place: int, value: str, type: OperandType
 ) -> str:
-    """An expression for the part of a vector register that operand ``place`` selects."""
+    """An expression for the part that operand ``place`` selects of ``value``, lanes of 32 bits."""
     selection = fields[f"src{place}_sel"]
-    value = f"w.u32[{writer.value(number)}]"
     if selection != WHOLE:
         extend = bool(fields["sext"] >> place & 1)
         value = (

@@ -17,6 +17,7 @@ from gpu.isa import fp_environment
 from gpu.isa.encoding.constants import constant
 from gpu.isa.encoding.formats import SRC_LDS_DIRECT, VGPR
 from gpu.isa.execution.instruction_writer import BoundInstruction, InstructionWriter, undispatched
+from gpu.isa.execution.packed import bind_packed, half_of, high_half_of_constant, with_half
 from gpu.isa.execution.scalar_binder import source_text, write_destination
 from gpu.isa.execution.sdwa_dpp import DppLanes, narrow_result, select_part
 from gpu.isa.execution.vector_special import SPECIAL
@@ -48,20 +49,23 @@ def bind_vector(instruction: Instruction) -> BoundInstruction | None:
     """Bind a vector instruction; None if it is not implemented here."""
     if instruction.fields.get("src0") == SRC_LDS_DIRECT:
         return None
-    special = SPECIAL.get(instruction.name)
+    meaning = instruction.opcode.meaning
+    special = SPECIAL.get(meaning)
     if special is not None:
         return special(instruction)
-    semantics = SEMANTICS.get(instruction.name)
+    semantics = SEMANTICS.get(meaning)
     if semantics is None:
         return None
-    if instruction.fields.get("clamp") and instruction.name in SATURATING:
-        semantics = SATURATING[instruction.name]
+    if instruction.fields.get("clamp") and meaning in SATURATING:
+        semantics = SATURATING[meaning]
+    if instruction.form == "VOP3P":
+        return bind_packed(instruction, semantics)
     return _VectorBinder(instruction, semantics).bind()
 
 
 def source_of(instruction: Instruction) -> str:
     """The generated source of an instruction that has an entry in SEMANTICS."""
-    binder = _VectorBinder(instruction, SEMANTICS[instruction.name])
+    binder = _VectorBinder(instruction, SEMANTICS[instruction.opcode.meaning])
     binder.bind()
     return binder.writer.text
 
@@ -163,17 +167,28 @@ class _VectorBinder:
         return writer.value(cell.view(dtype))
 
     def _source(self, slot: int, operand: OperandRow, type: OperandType) -> str:
-        code = self.fields[operand.field]
+        code, place = self.fields[operand.field], self._place(operand)
         if operand.field == "literal":
             return self._constant(slot, self.fields["literal"] & (1 << type.bits) - 1, type)
         known = constant(code, type, self.fields.get("literal", 0))
+        high = type.bits == 16 and self._has("op_sel", place)
         if known is not None:
-            return self._constant(self._place(operand), known, type)
-        if code >= VGPR:
-            value = self._selected(slot, operand, code - VGPR, type)
+            return self._constant(place, high_half_of_constant(code) if high else known, type)
+        if high:
+            value = self._high_half(slot, code, type)
+        elif code >= VGPR or self.instruction.form == "SDWA":
+            value = self._selected(slot, operand, code, type)
         else:
             value = self._uniform(slot, code, type)
-        return self._signs(self._place(operand), value)
+        return self._signs(place, value)
+
+    def _high_half(self, slot: int, code: int, type: OperandType) -> str:
+        writer, whole = self.writer, TYPES["b32"]
+        if code >= VGPR:
+            value = f"w.u32[{writer.value(code - VGPR)}]"
+        else:
+            value = self._lanes(slot, code, whole)
+        return f"{writer.value(half_of)}({value}, 1).view({writer.value(type.dtype)})"
 
     @staticmethod
     def _place(operand: OperandRow) -> int:
@@ -200,11 +215,16 @@ class _VectorBinder:
             value = f"{self.writer.value(negated)}({value})"
         return value
 
-    def _selected(self, slot: int, operand: OperandRow, number: int, type: OperandType) -> str:
-        """A vector register, or what SDWA or DPP takes of it."""
+    def _selected(self, slot: int, operand: OperandRow, code: int, type: OperandType) -> str:
+        """A vector register, or what SDWA or DPP takes of it. On GFX9, SDWA may take a part of a
+        scalar register."""
         if self.instruction.form == "SDWA":
-            return select_part(self.writer, self.fields, self._place(operand), number, type)
-        value = self._vgpr(slot, number, type)
+            if code >= VGPR:
+                value = f"w.u32[{self.writer.value(code - VGPR)}]"
+            else:
+                value = self._lanes(slot, code, TYPES["b32"])
+            return select_part(self.writer, self.fields, self._place(operand), value, type)
+        value = self._vgpr(slot, code - VGPR, type)
         if self.lanes is not None and operand.field == "src0":
             return self.lanes.moved(value)
         return value
@@ -229,11 +249,15 @@ class _VectorBinder:
     def _uniform(self, slot: int, code: int, type: OperandType) -> str:
         """A scalar register for all lanes. Numpy's own functions take a single number faster."""
         writer = self.writer
-        value = source_text(writer, code, type)
         if type.bits == 32 and self.direct and self.instruction.opcode.operand("src1"):
             cell = _cell(slot)
-            writer.line(f"{writer.value(cell)}[()] = {value}")
+            writer.line(f"{writer.value(cell)}[()] = {source_text(writer, code, type)}")
             return writer.value(cell.view(type.dtype))
+        return self._lanes(slot, code, type)
+
+    def _lanes(self, slot: int, code: int, type: OperandType) -> str:
+        writer = self.writer
+        value = source_text(writer, code, type)
         lanes = _lanes(slot, type.bits)
         if type.bits == 16:
             value = f"{value} & 65535"
@@ -295,6 +319,8 @@ class _VectorBinder:
         self._limit(type)
         if self.instruction.form == "SDWA":
             type = narrow_result(writer, self.fields, type)
+        elif "opsel" in self.instruction.opcode.flags and type.bits == 16:
+            type = self._into_half()
         self._write(type)
         if carry:
             self._mask("c")
@@ -310,6 +336,13 @@ class _VectorBinder:
             and not self.fields.get("omod")
             and not self.semantics.takes_mode
         )
+
+    def _into_half(self) -> OperandType:
+        """The result into one half of the destination; the other stays."""
+        writer = self.writer
+        old, high = f"w.u32[{writer.value(self.fields['vdst'])}]", self.fields["op_sel"] >> 3
+        writer.line(f"r = {writer.value(with_half)}({old}, r, {writer.value(high)})")
+        return TYPES["b32"]
 
     def _limit(self, type: OperandType) -> None:
         """Output modifier and clamp of floating-point results."""

@@ -81,12 +81,24 @@ def _move_relative(instruction: Instruction) -> BoundInstruction:
     return writer.bind()
 
 
+def _swap(instruction: Instruction) -> BoundInstruction:
+    writer = InstructionWriter()
+    first = f"w.u32[{writer.value(instruction.fields['vdst'])}]"
+    second = f"w.u32[{writer.value(instruction.fields['src0'] - VGPR)}]"
+    put = writer.value(np.putmask)
+    writer.line(f"old = {first}.copy()")
+    writer.line(f"{put}({first}, w.mask, {second})")
+    writer.line(f"{put}({second}, w.mask, old)")
+    return writer.bind()
+
+
 SPECIAL: Final[dict[str, Callable[[Instruction], BoundInstruction]]] = {
     "v_nop": _nothing,
     "v_clrexcp": _nothing,
     "v_readfirstlane_b32": _read_first_lane,
     "v_readlane_b32": _read_lane,
     "v_writelane_b32": _write_lane,
+    "v_swap_b32": _swap,
     "v_movreld_b32": _move_relative,
     "v_movrels_b32": _move_relative,
     "v_movrelsd_b32": _move_relative,

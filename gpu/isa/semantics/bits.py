@@ -69,6 +69,18 @@ def _insert(mask: Array, a: Array, b: Array) -> Array:
     return np.bitwise_xor(b, np.bitwise_and(mask, np.bitwise_xor(a, b)))
 
 
+def _shift_or(a: Array, count: Array, c: Array) -> Array:
+    return np.bitwise_or(np.left_shift(a, np.bitwise_and(count, _THIRTY_ONE)), c)
+
+
+def _and_or(a: Array, b: Array, c: Array) -> Array:
+    return np.bitwise_or(np.bitwise_and(a, b), c)
+
+
+def _or_of_three(a: Array, b: Array, c: Array) -> Array:
+    return np.bitwise_or(np.bitwise_or(a, b), c)
+
+
 def _field_mask(width: Array, offset: Array) -> Array:
     ones = np.subtract(np.left_shift(_ONE, np.bitwise_and(width, _THIRTY_ONE)), _ONE)
     return np.left_shift(ones, np.bitwise_and(offset, _THIRTY_ONE))
@@ -173,6 +185,9 @@ SEMANTICS: Final[dict[str, Semantics]] = {
     "v_bfe_u32": define(_field_unsigned, "u32 u32 u32 -> u32"),
     "v_bfe_i32": define(_field_signed, "i32 u32 u32 -> i32"),
     "v_bfi_b32": define(_insert, "b32 b32 b32 -> b32"),
+    "v_lshl_or_b32": define(_shift_or, "b32 u32 b32 -> b32"),
+    "v_and_or_b32": define(_and_or, "b32 b32 b32 -> b32"),
+    "v_or3_b32": define(_or_of_three, "b32 b32 b32 -> b32"),
     "v_bfm_b32": define(_field_mask, "u32 u32 -> b32"),
     "v_alignbit_b32": define(_align_bits, "b32 b32 u32 -> b32"),
     "v_alignbyte_b32": define(_align_bytes, "b32 b32 u32 -> b32"),

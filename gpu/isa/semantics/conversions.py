@@ -6,12 +6,12 @@ To an integer: towards zero, values out of range become the nearest bound, NaN b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from gpu.isa.semantics.entry import Array, Environment, Semantics, constant, define
-from gpu.isa.semantics.floating.half import to_half, widened
+from gpu.isa.semantics.floating.half import to_half, under_mode, widened
 from gpu.isa.wave_registers import FloatMode
 
 _TWO_TO_31: Final = {kind: constant(2.0**31, kind) for kind in "fd"}
@@ -111,7 +111,7 @@ def _pack_towards_zero(a: Array, b: Array) -> Array:
     return _pair(_towards_zero(a), _towards_zero(b))
 
 
-def _pack_normalised(least: float, scale: float, kind: type[np.generic]) -> Any:
+def _normalised(least: float, scale: float, kind: type[np.generic]) -> Callable[[Array], Array]:
     """Numbers from ``least`` to 1 as fractions of ``scale``, to nearest even; NaN becomes 0."""
 
     def convert(a: Array) -> Array:
@@ -119,10 +119,33 @@ def _pack_normalised(least: float, scale: float, kind: type[np.generic]) -> Any:
         bounded = np.minimum(np.maximum(np.where(np.isnan(wide), 0.0, wide), least), 1.0)
         return np.rint(np.multiply(bounded, scale)).astype(kind)
 
+    return convert
+
+
+def _packed(convert: Callable[[Array], Array]) -> Callable[[Array, Array], Array]:
     def pack(a: Array, b: Array) -> Array:
         return _pair(convert(a), convert(b))
 
     return pack
+
+
+_SIGNED_FRACTION: Final = _normalised(-1.0, 32767.0, np.int16)
+_UNSIGNED_FRACTION: Final = _normalised(0.0, 65535.0, np.uint16)
+
+
+def _pack_halves(mode: FloatMode, a: Array, b: Array) -> Array:
+    """The halves of 32 bits from two numbers, which are flushed as the mode says."""
+    return _pair(*(under_mode(_as(np.float16))(mode, part) for part in (a, b)))
+
+
+def _saturated_bytes(a: Array) -> Array:
+    """Two signed numbers of 16 bits as two unsigned bytes."""
+    parts = np.ascontiguousarray(a).view(np.int16)
+    held = np.minimum(np.maximum(parts, 0), 255).astype(np.uint8).reshape(-1, 2)
+    both = np.zeros((len(held), 4), np.uint8)
+    both[:, :2] = held
+    words: Array = both.view(np.uint32)[:, 0]
+    return words
 
 
 def _pack_unsigned(a: Array, b: Array) -> Array:
@@ -174,12 +197,15 @@ SEMANTICS: Final[dict[str, Semantics]] = {
     "v_cvt_u16_f16": define(_to_u16, "f16 -> u16", _PLAIN),
     "v_cvt_i16_f16": define(_to_i16, "f16 -> i16", _PLAIN),
     "v_cvt_pkrtz_f16_f32": define(_pack_towards_zero, "f32 f32 -> b32", _PLAIN),
-    "v_cvt_pknorm_i16_f32": define(
-        _pack_normalised(-1.0, 32767.0, np.int16), "f32 f32 -> b32", _PLAIN
-    ),
-    "v_cvt_pknorm_u16_f32": define(
-        _pack_normalised(0.0, 65535.0, np.uint16), "f32 f32 -> b32", _PLAIN
-    ),
+    **{
+        f"v_cvt_pknorm_{kind}_f{bits}": define(_packed(fraction), f"f{bits} f{bits} -> b32", _PLAIN)
+        for kind, fraction in (("i16", _SIGNED_FRACTION), ("u16", _UNSIGNED_FRACTION))
+        for bits in (16, 32)
+    },
+    "v_cvt_norm_i16_f16": define(_SIGNED_FRACTION, "f16 -> i16", _PLAIN),
+    "v_cvt_norm_u16_f16": define(_UNSIGNED_FRACTION, "f16 -> u16", _PLAIN),
+    "v_pack_b32_f16": define(_pack_halves, "f16 f16 -> b32", _PLAIN, takes_mode=True),
+    "v_sat_pk_u8_i16": define(_saturated_bytes, "b32 -> b32"),
     "v_cvt_pk_u16_u32": define(_pack_unsigned, "u32 u32 -> b32"),
     "v_cvt_pk_i16_i32": define(_pack_signed, "i32 i32 -> b32"),
     "v_cvt_pk_u8_f32": _insert,

@@ -9,6 +9,7 @@ import numpy as np
 from gpu.isa.semantics.entry import Array, Semantics, constant, define
 
 _LOW_24: Final = constant(0xFF_FFFF, np.uint32)
+_LOW_5: Final = constant(31, np.uint32)
 _EIGHT: Final = constant(8, np.int32)
 
 
@@ -86,6 +87,30 @@ def _multiply_add(a: Array, b: Array, c: Array) -> Array:
     return np.add(np.multiply(a, b), c)
 
 
+def _xor_add(a: Array, b: Array, c: Array) -> Array:
+    return np.add(np.bitwise_xor(a, b), c)
+
+
+def _add_of_three(a: Array, b: Array, c: Array) -> Array:
+    return np.add(np.add(a, b), c)
+
+
+def _shift_add(a: Array, count: Array, c: Array) -> Array:
+    return np.add(np.left_shift(a, np.bitwise_and(count, _LOW_5)), c)
+
+
+def _add_shift(a: Array, b: Array, count: Array) -> Array:
+    return np.left_shift(np.add(a, b), np.bitwise_and(count, _LOW_5))
+
+
+def _multiply_add_unsigned_16(a: Array, b: Array, c: Array) -> Array:
+    return np.add(np.multiply(a, b, dtype=np.uint32), c)
+
+
+def _multiply_add_signed_16(a: Array, b: Array, c: Array) -> Array:
+    return np.add(np.multiply(a, b, dtype=np.int32), c)
+
+
 def _multiply_add_unsigned_24(a: Array, b: Array, c: Array) -> Array:
     return np.add(_multiply_unsigned_24(a, b), c)
 
@@ -135,12 +160,24 @@ _ALIKE: Final = {
 }
 
 SEMANTICS: Final[dict[str, Semantics]] = {
-    "v_add_u32": define(_add_carry, "u32 u32 -> u32 mask"),
-    "v_sub_u32": define(_subtract_borrow, "u32 u32 -> u32 mask"),
-    "v_subrev_u32": define(_subtract_reversed_borrow, "u32 u32 -> u32 mask"),
-    "v_addc_u32": define(_add_with_carry, "u32 u32 mask -> u32 mask"),
-    "v_subb_u32": define(_subtract_with_borrow, "u32 u32 mask -> u32 mask"),
-    "v_subbrev_u32": define(_subtract_reversed_with_borrow, "u32 u32 mask -> u32 mask"),
+    "v_add_co_u32": define(_add_carry, "u32 u32 -> u32 mask"),
+    "v_sub_co_u32": define(_subtract_borrow, "u32 u32 -> u32 mask"),
+    "v_subrev_co_u32": define(_subtract_reversed_borrow, "u32 u32 -> u32 mask"),
+    "v_addc_co_u32": define(_add_with_carry, "u32 u32 mask -> u32 mask"),
+    "v_subb_co_u32": define(_subtract_with_borrow, "u32 u32 mask -> u32 mask"),
+    "v_subbrev_co_u32": define(_subtract_reversed_with_borrow, "u32 u32 mask -> u32 mask"),
+    **{
+        f"v_{name}_{kind}": define(function, f"{kind} {kind} -> {kind}")
+        for kind in ("u32", "i32", "i16")
+        for name, function in (("add", np.add), ("sub", np.subtract))
+    },
+    "v_subrev_u32": define(_subtract_reversed, "u32 u32 -> u32"),
+    "v_xad_u32": define(_xor_add, "u32 u32 u32 -> u32"),
+    "v_add3_u32": define(_add_of_three, "u32 u32 u32 -> u32"),
+    "v_lshl_add_u32": define(_shift_add, "u32 u32 u32 -> u32"),
+    "v_add_lshl_u32": define(_add_shift, "u32 u32 u32 -> u32"),
+    "v_mad_u32_u16": define(_multiply_add_unsigned_16, "u16 u16 u32 -> u32"),
+    "v_mad_i32_i16": define(_multiply_add_signed_16, "i16 i16 i32 -> i32"),
     "v_add_u16": define(np.add, "u16 u16 -> u16"),
     "v_sub_u16": define(np.subtract, "u16 u16 -> u16"),
     "v_subrev_u16": define(_subtract_reversed, "u16 u16 -> u16"),
@@ -158,6 +195,8 @@ SEMANTICS: Final[dict[str, Semantics]] = {
     "v_mad_i16": define(_multiply_add, "i16 i16 i16 -> i16"),
     "v_mad_u64_u32": define(_multiply_add_unsigned_64, "u32 u32 u64 -> u64 mask"),
     "v_mad_i64_i32": define(_multiply_add_signed_64, "i32 i32 i64 -> i64 mask"),
+    **_three("u16"),
+    **_three("i16"),
     **_three("u32"),
     **_three("i32"),
     **{

@@ -1,6 +1,6 @@
 """Integer instructions with the clamp bit: results out of range saturate to the nearest bound.
 
-``SATURATING`` has the mnemonics for which GFX8 knows the bit, with the signatures of ``SEMANTICS``.
+``SATURATING`` has the mnemonics that know the bit, with the signatures of ``SEMANTICS``.
 """
 
 from __future__ import annotations
@@ -120,6 +120,15 @@ _WIDE: Final[dict[str, tuple[Callable[..., Array], Any]]] = {
     "v_add_u16": (np.add, np.uint16),
     "v_sub_u16": (np.subtract, np.uint16),
     "v_subrev_u16": (_subtract_reversed, np.uint16),
+    "v_add_u32": (np.add, np.uint32),
+    "v_sub_u32": (np.subtract, np.uint32),
+    "v_subrev_u32": (_subtract_reversed, np.uint32),
+    "v_add_i32": (np.add, np.int32),
+    "v_sub_i32": (np.subtract, np.int32),
+    "v_add_i16": (np.add, np.int16),
+    "v_sub_i16": (np.subtract, np.int16),
+    "v_mad_u32_u16": (_multiply_add, np.uint32),
+    "v_mad_i32_i16": (_multiply_add, np.int32),
     "v_mad_u16": (_multiply_add, np.uint16),
     "v_mad_i16": (_multiply_add, np.int16),
     "v_mul_u32_u24": (_unsigned_24, np.uint32),
@@ -131,11 +140,16 @@ _WIDE: Final[dict[str, tuple[Callable[..., Array], Any]]] = {
 SATURATING: Final[dict[str, Semantics]] = {
     **{
         name: _carries(_INTEGER[name], down=False)
-        for name in ("v_add_u32", "v_addc_u32", "v_mad_u64_u32")
+        for name in ("v_add_co_u32", "v_addc_co_u32", "v_mad_u64_u32")
     },
     **{
         name: _carries(_INTEGER[name], down=True)
-        for name in ("v_sub_u32", "v_subrev_u32", "v_subb_u32", "v_subbrev_u32")
+        for name in (
+            "v_sub_co_u32",
+            "v_subrev_co_u32",
+            "v_subb_co_u32",
+            "v_subbrev_co_u32",
+        )
     },
     **{name: _bounded(wide, _INTEGER[name], kind) for name, (wide, kind) in _WIDE.items()},
     **{name: _wraps(sad.SEMANTICS[name]) for name in (*_SUMS, "v_mqsad_u32_u8")},

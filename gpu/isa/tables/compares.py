@@ -57,4 +57,4 @@ def _compares() -> Iterator[Opcode]:
             yield from _pair(first + place, f"{condition}_{type}", (type, type), 16)
 
 
-VOPC: Final = {opcode.number: opcode for opcode in _compares()}
+VOPC: Final = tuple(_compares())

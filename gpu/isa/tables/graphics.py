@@ -58,7 +58,7 @@ def _images() -> Iterator[Opcode]:
             yield _image(104 + more + place, f"sample{before}{name}{behind}", OperandAccess.WRITE)
 
 
-MIMG: Final = {opcode.number: opcode for opcode in _images()}
+MIMG: Final = tuple(_images())
 
 VINTRP: Final = rows("VINTRP", Unit.EXPORT, "vdst vsrc attr", """
     0  v_interp_p1_f32    f32 f32 imm

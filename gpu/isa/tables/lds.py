@@ -33,6 +33,7 @@ _SINGLE: Final = rows("DS", Unit.LDS, "vdst addr data0 data1", """
     14  ds_write2_b32               addr:b32 data0:b32 data1:b32
     15  ds_write2st64_b32           addr:b32 data0:b32 data1:b32
     20  ds_nop
+    29  ds_write_addtid_b32         data0:b32  reads=m0 gfx9
     30  ds_write_b8                 addr:b32 data0:b32
     31  ds_write_b16                addr:b32 data0:b32
     45  ds_wrxchg_rtn_b32           b32 b32 b32
@@ -52,6 +53,14 @@ _SINGLE: Final = rows("DS", Unit.LDS, "vdst addr data0 data1", """
     77  ds_write_b64                addr:b32 data0:b64
     78  ds_write2_b64               addr:b32 data0:b64 data1:b64
     79  ds_write2st64_b64           addr:b32 data0:b64 data1:b64
+    84  ds_write_b8_d16_hi          addr:b32 data0:b32  gfx9
+    85  ds_write_b16_d16_hi         addr:b32 data0:b32  gfx9
+    86  ds_read_u8_d16              b32+ b32  gfx9
+    87  ds_read_u8_d16_hi           b32+ b32  gfx9
+    88  ds_read_i8_d16              b32+ b32  gfx9
+    89  ds_read_i8_d16_hi           b32+ b32  gfx9
+    90  ds_read_u16_d16             b32+ b32  gfx9
+    91  ds_read_u16_d16_hi          b32+ b32  gfx9
    109  ds_wrxchg_rtn_b64           b64 b32 b64
    110  ds_wrxchg2_rtn_b64          b128 b32 b64 b64
    111  ds_wrxchg2st64_rtn_b64      b128 b32 b64 b64
@@ -66,6 +75,7 @@ _SINGLE: Final = rows("DS", Unit.LDS, "vdst addr data0 data1", """
    155  ds_gws_sema_br              addr:b32  gds tier3
    156  ds_gws_sema_p                         gds tier3
    157  ds_gws_barrier              addr:b32  gds tier3
+   182  ds_read_addtid_b32          b32  reads=m0 gfx9
    189  ds_consume                  b32
    190  ds_append                   b32
    191  ds_ordered_count            b32 b32   gds tier3
@@ -100,4 +110,4 @@ def _atomics() -> Iterator[Opcode]:
                 yield Opcode(full, "DS", first + place, Unit.LDS, operands)
 
 
-DS: Final = _SINGLE | {opcode.number: opcode for opcode in _atomics()}
+DS: Final = (*_SINGLE, *_atomics())

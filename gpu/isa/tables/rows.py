@@ -9,15 +9,17 @@ the next one of the format's usual fields. The suffix ``+`` says that a destinat
 well, ``-`` that it is only read, ``=`` that it is only written; ``/v`` that only a vector register
 can be there, ``/s`` that none can, ``/r`` no constant.
 Flags: ``reads=scc,vcc`` and ``writes=exec`` name registers that no field names; ``tier3`` marks
-what is decoded and printed only; the others are in `FLAGS`.
+what is decoded and printed only; ``gfx8`` and ``gfx9`` mark rows of one generation;
+``meaning=v_add_co_u32`` names the semantics where the mnemonic does not; the others are in `FLAGS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from gpu.isa.instruction import Opcode, OperandAccess, OperandRow, Unit
+from gpu.generation import Generation
+from gpu.isa.instruction import EVERY_GENERATION, Opcode, OperandAccess, OperandRow, Unit
 from gpu.isa.operand_types import TYPES
 
 FLAGS: Final = frozenset({
@@ -30,22 +32,27 @@ FLAGS: Final = frozenset({
     "nosdwa",  # neither SDWA nor DPP forms
     "gds",  # only with the gds bit
     "scalar_target",  # operand is a branch target in simm16
+    "opsel",  # halves of 32-bit registers can be its 16-bit operands, and its result
 })  # fmt: skip
 
 _WRITTEN: Final = frozenset({"vdst", "sdst"})
+_GENERATIONS: Final = {each.name.lower(): frozenset({each}) for each in Generation}
 
 
-def rows(format: str, unit: Unit, usual: str, text: str, tier: int = 1) -> dict[int, Opcode]:
-    """The rows of a table by number. ``usual``: the fields operands have in order."""
-    table: dict[int, Opcode] = {}
-    for line in text.splitlines():
-        words = line.split()
-        if not words or words[0] == "#":
-            continue
-        opcode = _row(format, unit, usual.split(), words, tier)
-        assert opcode.number not in table, f"{format}: two rows of number {words[0]}"
-        table[opcode.number] = opcode
-    return table
+def rows(format: str, unit: Unit, usual: str, text: str, tier: int = 1) -> tuple[Opcode, ...]:
+    """The rows of a table. ``usual``: the fields operands have in order."""
+    lines = (line.split() for line in text.splitlines())
+    return tuple(_row(format, unit, usual.split(), words, tier) for words in lines if words)
+
+
+def by_number(table: Iterable[Opcode], generation: Generation) -> dict[int, Opcode]:
+    """The rows of one generation."""
+    found: dict[int, Opcode] = {}
+    for opcode in table:
+        if generation in opcode.generations:
+            assert opcode.number not in found, f"{opcode.format}: two rows of {opcode.number}"
+            found[opcode.number] = opcode
+    return found
 
 
 def _row(format: str, unit: Unit, usual: list[str], words: list[str], tier: int) -> Opcode:
@@ -53,6 +60,7 @@ def _row(format: str, unit: Unit, usual: list[str], words: list[str], tier: int)
     operands: list[OperandRow] = []
     implicit: dict[str, tuple[str, ...]] = {"reads": (), "writes": ()}
     flags = set()
+    meaning, generations = "", EVERY_GENERATION
     fields = iter(usual)
     for word in rest:
         key, _, value = word.partition("=")
@@ -62,6 +70,10 @@ def _row(format: str, unit: Unit, usual: list[str], words: list[str], tier: int)
             tier = int(word[-1])
         elif value and key == "unit":
             unit = Unit[value.upper()]
+        elif value and key == "meaning":
+            meaning = value
+        elif word in _GENERATIONS:
+            generations = _GENERATIONS[word]
         elif word in FLAGS:
             flags.add(word)
         else:
@@ -76,6 +88,8 @@ def _row(format: str, unit: Unit, usual: list[str], words: list[str], tier: int)
         implicit["reads"],
         implicit["writes"],
         frozenset(flags),
+        meaning,
+        generations,
     )
 
 

@@ -55,6 +55,15 @@ SOP2: Final = rows("SOP2", Unit.SCALAR_ALU, "sdst ssrc0 ssrc1", """
     41  s_cbranch_g_fork   ssrc0:b64 ssrc1:b64   tier3 unit=branch
     42  s_absdiff_i32      i32 i32 i32   writes=scc
     43  s_rfe_restore_b64  ssrc0:b64 ssrc1:b32   tier3 unit=branch
+    44  s_mul_hi_u32       u32 u32 u32   gfx9
+    45  s_mul_hi_i32       i32 i32 i32   gfx9
+    46  s_lshl1_add_u32    u32 u32 u32   writes=scc gfx9
+    47  s_lshl2_add_u32    u32 u32 u32   writes=scc gfx9
+    48  s_lshl3_add_u32    u32 u32 u32   writes=scc gfx9
+    49  s_lshl4_add_u32    u32 u32 u32   writes=scc gfx9
+    50  s_pack_ll_b32_b16  b32 b32 b32   gfx9
+    51  s_pack_lh_b32_b16  b32 b32 b32   gfx9
+    52  s_pack_hh_b32_b16  b32 b32 b32   gfx9
 """)  # fmt: skip
 
 SOPK: Final = rows("SOPK", Unit.SCALAR_ALU, "sdst simm16", """
@@ -78,6 +87,7 @@ SOPK: Final = rows("SOPK", Unit.SCALAR_ALU, "sdst simm16", """
     17  s_getreg_b32       b32 imm
     18  s_setreg_b32       simm16:imm sdst:b32-
     20  s_setreg_imm32_b32 simm16:imm literal:b32
+    21  s_call_b64         b64 imm   unit=branch scalar_target gfx9
 """)  # fmt: skip
 
 SOP1: Final = rows("SOP1", Unit.SCALAR_ALU, "sdst ssrc0", """
@@ -130,6 +140,11 @@ SOP1: Final = rows("SOP1", Unit.SCALAR_ALU, "sdst ssrc0", """
     46  s_cbranch_join        ssrc0:b32/r   tier3 unit=branch
     48  s_abs_i32             i32 i32   writes=scc
     50  s_set_gpr_idx_idx     ssrc0:b32   tier3
+    51  s_andn1_saveexec_b64  b64 b64   reads=exec writes=exec,scc gfx9
+    52  s_orn1_saveexec_b64   b64 b64   reads=exec writes=exec,scc gfx9
+    53  s_andn1_wrexec_b64    b64 b64   reads=exec writes=exec,scc gfx9
+    54  s_andn2_wrexec_b64    b64 b64   reads=exec writes=exec,scc gfx9
+    55  s_bitreplicate_b64_b32  b64 b32   gfx9
 """)  # fmt: skip
 
 SOPC: Final = rows("SOPC", Unit.SCALAR_ALU, "ssrc0 ssrc1", """
@@ -186,4 +201,5 @@ SOPP: Final = rows("SOPP", Unit.INTERNAL, "simm16", """
     27  s_endpgm_saved                    tier3
     28  s_set_gpr_idx_off                 tier3
     29  s_set_gpr_idx_mode          imm   tier3
+    30  s_endpgm_ordered_ps_done          tier3 gfx9
 """)  # fmt: skip

@@ -76,14 +76,14 @@ def test_info_for_programs(vadd: str) -> None:
 
 def test_info_of_another_processor(tmp_path: Path) -> None:
     path = tmp_path / "vadd.co"
-    path.write_bytes(stored_bytes("vadd", "clang19-O2-gfx900"))
+    path.write_bytes(stored_bytes("vadd", "clang19-O2-gfx1030"))
     status, out, _ = gcn("info", str(path))
     assert status == 0
-    assert "cannot run: compiled for gfx900; only gfx803 runs" in out
-    assert "registers   8 vector, 13 scalar\n" in out  # allocated in units that we do not know
+    assert "cannot run: compiled for gfx1030; only gfx803 and gfx900 run" in out
+    assert "registers   6 vector, 11 scalar\n" in out  # allocated in units that we do not know
     status, out, err = gcn("occupancy", str(path), "vadd")
     assert (status, out) == (2, "")
-    assert "kernel vadd cannot run: compiled for gfx900" in err
+    assert "kernel vadd cannot run: compiled for gfx1030" in err
 
 
 def test_a_file_cannot_speak_to_the_terminal(tmp_path: Path) -> None:

@@ -8,37 +8,49 @@ from gpu.compute_unit.memory_ops.access import MemoryAccess, Operation
 from gpu.compute_unit.program.decoded_program import bind_one
 from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.generation import Generation
 from gpu.isa.encoding.decoder import decode_at
 from gpu.isa.encoding.formats import BY_NAME
 from gpu.isa.tables import OPCODES
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.harness import Bench
 
+FORMS = ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "SMEM")
 NUMBERS = {
-    (form, opcode.name): number
-    for form in ("DS", "FLAT", "MUBUF", "SMEM")
-    for number, opcode in OPCODES[form].items()
+    (generation, form, opcode.name): number
+    for generation, tables in OPCODES.items()
+    for form in FORMS
+    for number, opcode in tables.get(form, {}).items()
 }
 
 
-def operation(form: str, name: str, **fields: int) -> Operation:
+def operation(
+    form: str, name: str, generation: Generation = Generation.GFX8, **fields: int
+) -> Operation:
     """The bound instruction with these fields; the others are 0."""
-    layout = BY_NAME[form]
-    bits = int(layout.prefix, 2) << (32 - len(layout.prefix))
-    bits |= NUMBERS[form, name] << layout.opcode.low
+    layout = BY_NAME[generation][form]
+    bits = layout.fixed
+    bits |= NUMBERS[generation, form, name] << layout.opcode.low
     for field, value in fields.items():
         bits |= value << layout.fields[field].low
-    decoded = bind_one(decode_at(bits.to_bytes(8, "little"), 0, 0x1000))
+    decoded = bind_one(decode_at(bits.to_bytes(8, "little"), 0, 0x1000, generation))
     assert decoded.operation is not None, f"{name} is not carried out"
     return decoded.operation
 
 
-def wavefront(lds: int = 0, memory: FlatMemory | None = None, private_bytes: int = 0) -> Wavefront:
+def wavefront(
+    lds: int = 0,
+    memory: FlatMemory | None = None,
+    private_bytes: int = 0,
+    generation: Generation = Generation.GFX8,
+) -> Wavefront:
     """A wave of a group of its own, all lanes active, M0 all ones."""
     bench = Bench(b"\0\0\x81\xbf", memory)
     base = bench.buffer(64 * private_bytes) if private_bytes else 0
     residents: Residents[Wavefront] = Residents(0, Wavefront)
-    residents.start(bench.group(lds=lds, private_bytes=private_bytes, private_base=base))
+    residents.start(
+        bench.group(lds=lds, private_bytes=private_bytes, private_base=base, generation=generation)
+    )
     (group,) = residents._groups
     (wave,) = group.waves
     wave.sgprs[124] = 0xFFFF_FFFF

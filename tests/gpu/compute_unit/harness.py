@@ -8,6 +8,7 @@ import numpy as np
 
 from gpu.compute_unit.functional_unit import FunctionalUnit
 from gpu.dispatch.launch import ComputeUnit, Demand, Fault, GroupStart, WaveStart
+from gpu.generation import Generation
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Memory
 from tests.gpu.compute_unit.machine_code import code
@@ -69,6 +70,7 @@ class Bench:
         private_bytes: int = 0,
         private_base: int = 0,
         packet: int = 0,
+        generation: Generation = Generation.GFX8,
     ) -> GroupStart:
         """A group of ``items`` work-items; v0 is the work-item id, s0 ... as given."""
         waves = []
@@ -80,6 +82,7 @@ class Bench:
             waves.append(start)
         demand = Demand(len(waves), vgprs, 32, lds, private_bytes > 0)
         made = GroupStart("test", packet, 0x1000, (number, 0, 0), demand, waves, self.listener)
+        made.generation = generation
         made.private_bytes = private_bytes
         made.shared_aperture = SHARED_APERTURE
         made.private_aperture = PRIVATE_APERTURE

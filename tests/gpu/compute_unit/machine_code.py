@@ -45,10 +45,12 @@ def assembler() -> str | None:
 
 
 def assemble(llvm_mc: str, source: str) -> bytes:
-    """What llvm-mc makes of a text."""
+    """What llvm-mc makes of a text; its first line may name a processor, ``// gfx900``."""
+    first = source.splitlines()[0].split()
+    processor = first[1] if first[0] == "//" and first[1].startswith("gfx") else "gfx803"
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "code.o")
-        command = [llvm_mc, "-triple=amdgcn--amdhsa", "-mcpu=gfx803", "-filetype=obj", "-o"]
+        command = [llvm_mc, "-triple=amdgcn--amdhsa", f"-mcpu={processor}", "-filetype=obj", "-o"]
         subprocess.run([*command, str(made)], input=source, text=True, check=True, timeout=60)
         with made.open("rb") as file:
             return bytes(ELFFile(file).get_section_by_name(".text").data())

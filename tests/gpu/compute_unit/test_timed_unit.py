@@ -11,6 +11,7 @@ from gpu.compute_unit.functional_unit import FunctionalUnit
 from gpu.compute_unit.pipeline.arbitration import POLICIES
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.generation import Generation
 from gpu.memory.interface import (
     MemoryRequest,
 )
@@ -131,11 +132,17 @@ def test_a_store_counts_until_it_is_performed() -> None:
     assert ticks[1] - ticks[0] == 490
 
 
-def test_issue_waits_while_a_counter_is_full() -> None:
-    """Sixteen loads are under way only after the first has returned."""
-    bench = _bench("full_counters", by_kind(load=1000))
+@pytest.mark.parametrize(
+    "program, generation, count",
+    [("full_counters", Generation.GFX8, 15), ("more_counters", Generation.GFX9, 63)],
+)
+def test_issue_waits_while_a_counter_is_full(
+    program: str, generation: Generation, count: int
+) -> None:
+    """One load more is under way only after the first has returned."""
+    bench = _bench(program, by_kind(load=1000))
     unit = TimedUnit(0, bench.memory)
-    unit.start(bench.group(split(bench.buffer(256))))
+    unit.start(bench.group(split(bench.buffer(256)), generation=generation))
     most = 0
     while not unit.idle:
         now = bench.memory.now
@@ -146,7 +153,8 @@ def test_issue_waits_while_a_counter_is_full() -> None:
         for answer in bench.memory.run(None if due is None else max(due, now + 1)):
             assert answer.request.listener is not None
             answer.request.listener(answer)
-    assert most == 15
+    assert most == count
+    assert not bench.listener.faults
     assert unit.statistics.stalls["a counter at its maximum"] > 0
 
 

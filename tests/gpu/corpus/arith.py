@@ -1,12 +1,14 @@
 """The 107 one-line kernels: every operation and conversion of integers and floats of all sizes.
 
-Compiled without contraction, f32 denormals flushed, f16 and f64 denormals kept; what OpenCL lets
-be inexact (division and square root of f32, the hardware's own approximations) has a tolerance.
+Compiled without contraction, f32 denormals flushed (kept for gfx900), f16 and f64 denormals kept;
+what OpenCL lets be inexact (division and square root of f32, the hardware's own approximations) has
+a tolerance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -235,6 +237,8 @@ FLOAT: list[tuple[str, Any, Binary]] = [
     ("hmin", F16, lambda x, y: _choose(x < y, x, y)),
     ("hfma", F16, _fused),
 ]
+KEEPING: dict[str, Binary] = {"fmad": lambda x, y: x * y + x}
+"""Those that compute something else where denormals are kept."""
 TAU = 2 * np.pi
 
 
@@ -273,9 +277,11 @@ def _binary(name: str, dtype: Any, function: Binary, x: Array, y: Array, toleran
             slack: float = 0) -> Case:  # fmt: skip
     with np.errstate(all="ignore"):
         right = np.asarray(function(flushed(x), flushed(y)))
+        kept = np.asarray(KEEPING.get(name, function)(x, y)).astype(dtype)
     right = flushed(right.astype(dtype))
-    return one("arith", name, COUNT, 64, ("a", "b", "c"), {"c": right}, tolerance=tolerance,
+    case = one("arith", name, COUNT, 64, ("a", "b", "c"), {"c": right}, tolerance=tolerance,
                slack=slack, a=x, b=y, c=np.zeros(COUNT, dtype))  # fmt: skip
+    return replace(case, with_denormals={"c": kept})
 
 
 def _divided(name: str, dtype: Any, function: Binary, seed: int) -> Case:
@@ -307,8 +313,10 @@ def _converted(name: str, source: Any, target: Any, bound: float, seed: int) -> 
             values = np.abs(values)
     with np.errstate(all="ignore"):
         right = flushed(flushed(values).astype(target))
-    return one("arith", name, COUNT, 64, ("a", "c"), {"c": right}, a=values,
+        kept = values.astype(target)
+    case = one("arith", name, COUNT, 64, ("a", "c"), {"c": right}, a=values,
                c=np.zeros(COUNT, target))  # fmt: skip
+    return replace(case, with_denormals={"c": kept})
 
 
 def _cases() -> list[Case]:

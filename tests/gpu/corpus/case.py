@@ -34,8 +34,9 @@ class Launch:
 class Case:
     """Launches one after the other, each seeing what those before it wrote.
 
-    ``expected``: by buffer, what it holds at the end. ``tolerance``: by which floats may differ,
-    relative to the expected; 0 for the very bits (NaNs are all alike). ``slack``: absolute.
+    ``expected``: by buffer, what it holds at the end; ``with_denormals``: likewise, where the
+    compiler keeps those of f32 and that makes a difference. ``tolerance``: by which floats may
+    differ, relative to the expected; 0 for the very bits (NaNs are all alike). ``slack``: absolute.
     """
 
     name: str
@@ -46,10 +47,12 @@ class Case:
     check: Check | None = None
     tolerance: float = 0.0
     slack: float = 0.0
+    with_denormals: dict[str, Array] = field(default_factory=dict)
 
-    def complaint(self, buffers: Buffers) -> str | None:
-        """The first difference, as text."""
-        for name, expected in self.expected.items():
+    def complaint(self, buffers: Buffers, denormals: bool = False) -> str | None:
+        """The first difference, as text. ``denormals``: whether those of f32 are kept."""
+        right = self.expected | self.with_denormals if denormals else self.expected
+        for name, expected in right.items():
             wrong = difference(buffers[name], expected, self.tolerance, self.slack)
             if wrong:
                 return f"{self.name}: buffer {name}: {wrong}"

@@ -1,4 +1,5 @@
-"""Jump tables, structures, short vectors, large private arrays, atomics in LDS and of 64 bits."""
+"""Jump tables, structures, short vectors, large private arrays, atomics in LDS and of 64 bits,
+numbers of 16 bits two by two."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from gpu.code_object import LocalBytes
 from tests.gpu.corpus.basic import F32, ints, rng
 from tests.gpu.corpus.case import Array, Case, one
 
-I32, I64, U32 = np.int32, np.int64, np.uint32
+I16, I32, I64, U32 = np.int16, np.int32, np.int64, np.uint32
+F16 = np.float16
 RECORD = np.dtype(
     {
         "names": ["a", "v", "c"],
@@ -100,6 +102,36 @@ def _atomics() -> list[Case]:
     ]  # fmt: skip
 
 
+def _halves() -> list[Case]:
+    """What gfx900 computes two at a time."""
+    n, prng = 128, rng(407)
+    x, y = (prng.uniform(-4, 4, (n, 2)).astype(F16) for _ in range(2))
+    shorts, others = (prng.integers(-(1 << 15), 1 << 15, (n, 2)).astype(I16) for _ in range(2))
+    u, v = (prng.integers(0, 1 << 16, (n, 2)).astype(np.uint16) for _ in range(2))
+    sums = prng.uniform(-4, 4, n).astype(F32)
+    fractions = x * y[:, ::-1] + np.array([1, -0.5], F16) - y
+    most = np.maximum(shorts * I16(-77), others[:, ::-1])
+    least = np.minimum(most, np.array([5000, 7000], I16)) - (others >> np.array([3, 1], I16))
+    counts = (np.maximum(u, v) << np.array([2, 5], np.uint16)) + (
+        np.minimum(u, v[:, ::-1]) >> np.array([1, 4], np.uint16)
+    ) * v
+    wide = x.astype(F32)
+    total = wide[:, 0] * wide[:, 1] + sums
+    low = (wide[:, 1] * F32(0.5) + total).astype(F16)
+    octets = prng.integers(-128, 128, 3 * n).astype(np.int8)
+    parts = np.stack([shorts[:, 1], octets[::3]], 1) + np.stack([octets[1::3], shorts[:, 0]], 1)
+    return [
+        one("packed", "packed_halves", n, 64, ("a", "b"), {"a": fractions}, a=x, b=y),
+        one("packed", "packed_shorts", n, 64, ("a", "b", -77), {"a": least}, a=shorts, b=others),
+        one("packed", "packed_counts", n, 64, ("a", "b"), {"a": counts}, a=u, b=v),
+        one("packed", "mixed_sums", n, 64, ("a", "sum", "low"), {"sum": total, "low": low}, a=x,
+            sum=sums, low=np.zeros(n, F16)),
+        one("packed", "join_halves", n, 64, ("a", "b", "c"), {"c": parts.astype(I16)}, a=shorts,
+            b=octets, c=np.zeros((n, 2), I16)),
+    ]  # fmt: skip
+
+
 CASES = [
     _jump_table(), _structures(), _short_vectors(), _bins(), _large_private(), *_atomics(),
+    *_halves(),
 ]  # fmt: skip

@@ -18,11 +18,15 @@ RUNS = [
     *((case, "clang14-O2") for case in (*basic.CASES, *waves.CASES, *races.CASES)),
     *((case, "clang14-O2") for case in algorithms.CASES),
     *((case, "clang19-O2") for case in (*programs.CASES, *mixed.CASES, *races.CASES, *arith.CASES)),
+    *((case, "clang14-O2-gfx900") for case in (*algorithms.CASES, *waves.CASES, *races.CASES)),
+    *((case, "clang19-O2-gfx900") for case in (*basic.CASES, *programs.CASES, *mixed.CASES)),
+    *((case, "clang14-O0-gfx900") for case in programs.CASES),
 ]
 """Each once; those that share memory between groups with both compilers."""
 ON_PYTHON = [
     *((case, "clang14-O2") for case in basic.CASES[::2]),
     *((case, "clang19-O2") for case in races.CASES[::2]),
+    *((case, "clang19-O2-gfx900") for case in races.CASES[1::2]),
 ]
 
 

@@ -1,4 +1,5 @@
-"""Every kernel of the corpus without caches and time: two compilers, optimised and not."""
+"""Every kernel of the corpus without caches and time: two compilers, optimised and not, for both
+generations."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import pytest
 from gpu.host.device import Device
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES, ELSEWHERE
-from tests.gpu.corpus.runner import run_case
+from tests.gpu.corpus.runner import complaint
 from tests.gpu.kernels.stored import SOURCES, stored
 from tests.sampling import MATRIX, sampled
 
@@ -29,4 +30,19 @@ def test_names_are_distinct() -> None:
 )
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_ends_as_the_oracle_says(case: Case, configuration: str) -> None:
-    assert case.complaint(run_case(case, Device(cus=1), configuration)) is None
+    assert complaint(case, Device(cus=1), configuration) is None
+
+
+GFX900 = [
+    (configuration, case)
+    for configuration in ("clang14-O2-gfx900", "clang19-O2-gfx900", "clang14-O0-gfx900")
+    for case in CASES
+]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "case"),
+    sampled(GFX900, 9, MATRIX, ids=[f"{case.name}-{how}" for how, case in GFX900]),
+)
+def test_ends_as_the_oracle_says_on_gfx900(configuration: str, case: Case) -> None:
+    assert complaint(case, Device(cus=1), configuration) is None

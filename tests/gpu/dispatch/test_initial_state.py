@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from gpu.code_object.kernel_descriptor import USER_SGPRS, KernelDescriptor
 from gpu.dispatch.kernel_run import KernelRun, Surroundings
+from gpu.generation import Generation
 from gpu.hsa.aql import KernelDispatch
 from gpu.hsa.scratch import ScratchPool, queue_fields
 from tests.gpu.kernels.stored import stored
@@ -61,6 +64,15 @@ def test_user_sgprs_are_dense_and_in_order() -> None:
         expected = [word for name in names for word in EXPECTED[name]]
         group = start(descriptor(properties)).start_next()
         assert group.waves[0].sgprs == expected, names
+
+
+def test_on_gfx9_flat_scratch_begins_with_the_address_of_the_pool() -> None:
+    run = start(descriptor(1 << 5))
+    later = replace(run, generation=Generation.GFX9)
+    assert run.start_next().waves[0].sgprs[:2] == EXPECTED["flat_scratch_init"]
+    group = later.start_next()
+    assert group.waves[0].sgprs[:2] == [POOL & 0xFFFF_FFFF, POOL >> 32]
+    assert group.generation is Generation.GFX9
 
 
 @pytest.mark.parametrize("enables", range(32))

@@ -153,9 +153,9 @@ def test_a_completion_signal_that_is_not_mapped() -> None:
 
 def test_a_kernel_for_another_processor() -> None:
     bench = Bench()
-    kernel = bench.device.load(stored("vadd", "clang19-O2-gfx900"))["vadd"]
+    kernel = bench.device.load(stored("vadd", "clang19-O2-gfx1030"))["vadd"]
     queue = bench.device.create_queue()
     queue.dispatch(kernel, 64, 64, [0, 0, 0, 64])
     queue.ring()
-    with pytest.raises(PacketError, match=r"kernel vadd: .*compiled for gfx900"):
+    with pytest.raises(PacketError, match=r"kernel vadd: .*compiled for gfx1030"):
         bench.device.run()

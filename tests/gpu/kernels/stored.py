@@ -41,7 +41,10 @@ CONFIGURATIONS = {
     ),
     "clang14-O2-v3": Configuration("clang-14", ("-O2", "-mcode-object-version=3"), ("flatgen",)),
     "clang19-O2-v6": Configuration("clang-19", ("-O2", "-mcode-object-version=6"), ("flatgen",)),
-    "clang19-O2-gfx900": Configuration("clang-19", ("-O2",), ("vadd",), "gfx900"),
+    "clang14-O2-gfx900": Configuration("clang-14", ("-O2",), processor="gfx900"),
+    "clang19-O2-gfx900": Configuration("clang-19", ("-O2",), processor="gfx900"),
+    "clang14-O0-gfx900": Configuration("clang-14", ("-O0",), processor="gfx900"),
+    "clang19-O2-gfx1030": Configuration("clang-19", ("-O2",), ("vadd",), "gfx1030"),
 }
 
 

@@ -19,7 +19,7 @@ inline bool has_room(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now)
         stall(u, Stall::PIPELINE, f.config.simds);
         return false;
     }
-    if ((vector && w.vm >= VM_MAX) || ((r.flat || !vector) && w.lgkm >= LGKM_MAX)) {
+    if ((vector && w.vm >= r.most_vm) || ((r.flat || !vector) && w.lgkm >= LGKM_MAX)) {
         block(w, Stall::FULL, now);
         return false;
     }

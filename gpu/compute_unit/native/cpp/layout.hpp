@@ -21,7 +21,8 @@ struct Record {
     u8 pace;   // which of the cycles until the next instruction; NO_PACE: it uses memory
     u8 flat;
     u8 banks;
-    u8 unused[5];
+    u8 most_vm;  // vector memory instructions of a wave that may be outstanding
+    u8 unused[4];
 };
 static_assert(sizeof(Record) == 40);
 

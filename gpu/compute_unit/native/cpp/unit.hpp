@@ -12,7 +12,6 @@ inline constexpr u32 MOST_SIMDS = 8;
 inline constexpr u32 MOST_PORTS = 64;  // compute units
 inline constexpr u32 MOST_UNITS = 16;  // kinds of them
 inline constexpr u32 PACES = MOST_UNITS + 1;
-inline constexpr u32 VM_MAX = 15;
 inline constexpr u32 LGKM_MAX = 15;
 
 // The order of gpu.compute_unit.native.layout.STALLS; the first are those of `Waiting`.

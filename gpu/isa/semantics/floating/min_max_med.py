@@ -1,8 +1,9 @@
 """Smallest, largest and middle of floating-point numbers.
 
 A signalling NaN wins and is quieted in IEEE mode; otherwise the operand that is a number wins. -0
-is below +0. Denormals pass as they are, whatever the mode: before GFX9 these instructions do not
-flush (LLVM's AMDGPU target, "supportsMinMaxDenormModes").
+is below +0. Before GFX9 denormals pass as they are, whatever the mode; since then the mode says
+(LLVM's AMDGPU target, "supportsMinMaxDenormModes"): these meanings have ``_mode`` in their names,
+but for those of 16 bits with three operands, which GFX9 introduced.
 """
 
 from __future__ import annotations
@@ -63,25 +64,44 @@ MINIMUM: Final = {kind: _extreme(kind, np.minimum, np.bitwise_or) for kind in _B
 MAXIMUM: Final = {kind: _extreme(kind, np.maximum, np.bitwise_and) for kind in _BITS}
 
 
-def _minimum_of_three(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
-    least = MINIMUM["f32"]
-    return least(mode, least(mode, a, b), c)
+def _of_three(kind: str) -> dict[str, Callable[..., Array]]:
+    least, greatest = MINIMUM[kind], MAXIMUM[kind]
+
+    def minimum(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
+        return least(mode, least(mode, a, b), c)
+
+    def maximum(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
+        return greatest(mode, greatest(mode, a, b), c)
+
+    def median(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
+        """With a NaN among the three, the smallest."""
+        middle = greatest(mode, least(mode, a, b), least(mode, greatest(mode, a, b), c))
+        nan = np.isnan(np.add(np.add(a, b), c))
+        if 1 not in nan.tobytes():
+            return middle
+        nan = np.logical_or(np.logical_or(np.isnan(a), np.isnan(b)), np.isnan(c))
+        return np.where(nan, minimum(mode, a, b, c), middle)
+
+    return {"min3": minimum, "max3": maximum, "med3": median}
 
 
-def _maximum_of_three(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
-    greatest = MAXIMUM["f32"]
-    return greatest(mode, greatest(mode, a, b), c)
+def _flushed(a: Array) -> Array:
+    small = np.less(np.absolute(a), np.finfo(a.dtype).tiny)
+    return np.where(small, np.copysign(a.dtype.type(0), a), a)
 
 
-def _median(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
-    """With a NaN among the three, the smallest."""
-    least, greatest = MINIMUM["f32"], MAXIMUM["f32"]
-    middle = greatest(mode, least(mode, a, b), least(mode, greatest(mode, a, b), c))
-    nan = np.isnan(np.add(np.add(a, b), c))
-    if 1 not in nan.tobytes():
-        return middle
-    nan = np.logical_or(np.logical_or(np.isnan(a), np.isnan(b)), np.isnan(c))
-    return np.where(nan, _minimum_of_three(mode, a, b, c), middle)
+def _obeying(kind: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    """The function with denormals flushed as the mode says."""
+    which = Environment.SINGLE if kind == "f32" else Environment.DOUBLE
+
+    def operation(mode: FloatMode, *operands: Array) -> Array:
+        environment = mode.environments[which]
+        if not environment & 4:
+            operands = tuple(_flushed(operand) for operand in operands)
+        result = function(mode, *operands)
+        return result if environment & 8 else _flushed(result)
+
+    return operation
 
 
 def _define(function: Callable[..., Array], kind: str, operands: int) -> Semantics:
@@ -92,7 +112,18 @@ def _define(function: Callable[..., Array], kind: str, operands: int) -> Semanti
 SEMANTICS: Final[dict[str, Semantics]] = {
     **{f"v_min_{kind}": _define(function, kind, 2) for kind, function in MINIMUM.items()},
     **{f"v_max_{kind}": _define(function, kind, 2) for kind, function in MAXIMUM.items()},
-    "v_min3_f32": _define(_minimum_of_three, "f32", 3),
-    "v_max3_f32": _define(_maximum_of_three, "f32", 3),
-    "v_med3_f32": _define(_median, "f32", 3),
+    **{
+        f"v_{name}_mode_{kind}": _define(_obeying(kind, table[kind]), kind, 2)
+        for name, table in (("min", MINIMUM), ("max", MAXIMUM))
+        for kind in _BITS
+    },
+    **{f"v_{name}_f32": _define(each, "f32", 3) for name, each in _of_three("f32").items()},
+    **{
+        f"v_{name}_mode_f32": _define(_obeying("f32", each), "f32", 3)
+        for name, each in _of_three("f32").items()
+    },
+    **{
+        f"v_{name}_f16": _define(_obeying("f16", each), "f16", 3)
+        for name, each in _of_three("f16").items()
+    },
 }

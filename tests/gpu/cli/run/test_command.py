@@ -25,9 +25,9 @@ def files(tmp_path: Path) -> dict[str, str]:
         path = tmp_path / f"{source}.co"
         path.write_bytes(stored_bytes(source))
         found[source] = str(path)
-    path = tmp_path / "gfx900.co"
-    path.write_bytes(stored_bytes("vadd", "clang19-O2-gfx900"))
-    found["gfx900"] = str(path)
+    path = tmp_path / "gfx1030.co"
+    path.write_bytes(stored_bytes("vadd", "clang19-O2-gfx1030"))
+    found["gfx1030"] = str(path)
     return found
 
 
@@ -83,7 +83,7 @@ def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("{gfx900} vadd --grid 64", "kernel vadd cannot run: compiled for gfx900; only gfx803"),
+        ("{gfx1030} vadd --grid 64", "kernel vadd cannot run: compiled for gfx1030; only gfx803"),
         ("{vadd} sub --grid 64", "no kernel 'sub'; it has: vadd, vadd_i"),
         ("nowhere.co vadd --grid 64", "nowhere.co: No such file"),
         ("{vadd} vadd --grid 64", "'vadd' takes 4 arguments, 0 are given"),

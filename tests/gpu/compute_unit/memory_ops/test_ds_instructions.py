@@ -12,6 +12,7 @@ from gpu.compute_unit.memory_ops.ds_atomics import change_of
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.compute_unit.wave.lds import bank_cycles
+from gpu.generation import Generation
 from gpu.isa import fp_environment
 from gpu.isa.tables import OPCODES
 from gpu.wave_size import LANES
@@ -71,7 +72,7 @@ MEANING: dict[str, One] = {
 
 CHANGES = sorted(
     opcode.name
-    for opcode in OPCODES["DS"].values()
+    for opcode in OPCODES[Generation.GFX8]["DS"].values()
     if opcode.name.removeprefix("ds_").replace("_rtn", "")[:-2] in MEANING
 )
 
@@ -137,7 +138,7 @@ def test_read_change_write(name: str, words: int) -> None:
 
 SOURCES = sorted(
     opcode.name
-    for opcode in OPCODES["DS"].values()
+    for opcode in OPCODES[Generation.GFX8]["DS"].values()
     if "_src2_" in opcode.name and opcode.name.replace("_src2_", "_") in CHANGES
 )
 

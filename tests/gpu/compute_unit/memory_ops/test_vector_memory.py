@@ -7,6 +7,7 @@ import pytest
 
 from gpu.compute_unit.memory_ops.access_shape import movement_of
 from gpu.compute_unit.wave.lane_values import LaneError
+from gpu.generation import Generation
 from gpu.memory.flat_memory import FlatMemory
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicOp
@@ -28,8 +29,10 @@ SCRATCH = [SWIZZLED, 0xFFFF_FFFF, ADD_TID | 3 << 21 | 1 << 19]
 
 MOVES = {
     name: move
-    for form, name in NUMBERS
-    if form in ("FLAT", "MUBUF") and (move := movement_of(name)) is not None
+    for generation, form, name in NUMBERS
+    if generation is Generation.GFX8
+    and form in ("FLAT", "MUBUF")
+    and (move := movement_of(name)) is not None
 }
 LOADS = sorted(name for name in MOVES if name.startswith("flat_load"))
 STORES = sorted(name for name in MOVES if name.startswith("flat_store"))

@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpu.generation import Generation
 from gpu.isa.encoding.formats import BY_NAME
+from gpu.isa.encoding.operands import NO_BASE
 from gpu.isa.tables import OPCODES
 
 WORDS = 512
 """Of the buffer."""
 LDS_BYTES = 1024
 _NUMBERS = {
-    (form, opcode.name): number
-    for form, table in OPCODES.items()
+    (generation, form, opcode.name): number
+    for generation, tables in OPCODES.items()
+    for form, table in tables.items()
     for number, opcode in table.items()
 }
 _VECTOR, _SCALAR = range(4, 16), range(4, 16)
@@ -27,11 +30,10 @@ _VGPR, _INLINE = 256, 128
 _FREE_SGPRS = 4
 
 
-def word(form: str, name: str, **fields: int) -> bytes:
+def word(generation: Generation, form: str, name: str, **fields: int) -> bytes:
     """One instruction; fields that are not named are 0."""
-    layout = BY_NAME[form]
-    bits = int(layout.prefix, 2) << (32 - len(layout.prefix))
-    bits |= _NUMBERS[form, name] << layout.opcode.low
+    layout = BY_NAME[generation][form]
+    bits = layout.fixed | _NUMBERS[generation, form, name] << layout.opcode.low
     for field, value in fields.items():
         bits |= (value & (1 << layout.fields[field].bits) - 1) << layout.fields[field].low
     return bits.to_bytes(4 * layout.words, "little")
@@ -40,7 +42,10 @@ def word(form: str, name: str, **fields: int) -> bytes:
 class Writer:
     """Puts one program together."""
 
-    def __init__(self, seed: int, mistakes: float = 0) -> None:
+    def __init__(
+        self, seed: int, mistakes: float = 0, generation: Generation = Generation.GFX8
+    ) -> None:
+        self.generation = generation
         self.numbers = np.random.default_rng(seed)
         self.mistakes = mistakes
         self.code = b""
@@ -50,7 +55,14 @@ class Writer:
         return int(self.numbers.choice(np.asarray(some)))
 
     def add(self, form: str, name: str, **fields: int) -> None:
-        self.code += word(form, name, **fields)
+        self.code += word(self.generation, form, name, **fields)
+
+    def move(self, name: str, **fields: int) -> None:
+        """A vector memory instruction, of GFX9 in either of two forms."""
+        if self.generation is Generation.GFX8 or self.pick(range(2)):
+            self.add("FLAT", f"flat_{name}", **fields)
+        else:
+            self.add("GLOBAL", f"global_{name}", saddr=NO_BASE, **fields)
 
     # ------------------------------------------------------------------ parts
 
@@ -115,21 +127,19 @@ class Writer:
         self.add("SOP2", name, sdst=self.pick(_SCALAR), ssrc0=one, ssrc1=other)
 
     def load(self) -> None:
-        name, size = (("flat_load_dword", 1), ("flat_load_ubyte", 1), ("flat_load_dwordx2", 2))[
+        name, size = (("load_dword", 1), ("load_ubyte", 1), ("load_dwordx2", 2))[
             self.pick(range(3))
         ]
         first = self.pick(range(4, 17 - size))
-        self.add("FLAT", name, addr=2, vdst=first, glc=self.pick(range(2)))
+        self.move(name, addr=2, vdst=first, glc=self.pick(range(2)))
 
     def store(self) -> None:
-        self.add("FLAT", "flat_store_dword", addr=2, data=self.pick(_VECTOR))
+        self.move("store_dword", addr=2, data=self.pick(_VECTOR))
 
     def atomic(self) -> None:
         returns = self.pick(range(2))
         result = self.pick(_VECTOR) if returns else 0
-        self.add(
-            "FLAT", "flat_atomic_add", addr=2, data=self.pick(_VECTOR), vdst=result, glc=returns
-        )
+        self.move("atomic_add", addr=2, data=self.pick(_VECTOR), vdst=result, glc=returns)
 
     def scalar_load(self) -> None:
         name, size = (("s_load_dword", 1), ("s_load_dwordx2", 2), ("s_load_dwordx4", 4))[
@@ -154,7 +164,8 @@ class Writer:
 
     def wait(self) -> None:
         vm, lgkm = self.pick([0, 0, 1, 2, 15]), self.pick([0, 0, 1, 3, 15])
-        self.add("SOPP", "s_waitcnt", simm16=vm | 7 << 4 | lgkm << 8)
+        more = 3 << 14 if vm == 15 and self.generation is Generation.GFX9 else 0
+        self.add("SOPP", "s_waitcnt", simm16=vm | 7 << 4 | lgkm << 8 | more)
 
     def steer(self) -> None:
         kind = self.pick(range(5))
@@ -230,7 +241,7 @@ class Writer:
         self.body(self.pick(range(1, 4)), depth + 1)
         self._loops = max(loops, self._loops)
         distance = (len(self.code) - place - 4) // 4
-        branch = word("SOPP", "s_cbranch_scc0", simm16=distance)
+        branch = word(self.generation, "SOPP", "s_cbranch_scc0", simm16=distance)
         self.code = self.code[:place] + branch + self.code[place + 4 :]
 
     def some_lanes(self, depth: int) -> None:
@@ -243,9 +254,14 @@ class Writer:
         self.add("SOP1", "s_mov_b64", sdst=126, ssrc0=20)
 
 
-def program(seed: int, count: int = 24, mistakes: float = 0) -> bytes:
+def program(
+    seed: int,
+    count: int = 24,
+    mistakes: float = 0,
+    generation: Generation = Generation.GFX8,
+) -> bytes:
     """The machine code of one program. ``mistakes``: how many of its instructions may fail."""
-    writer = Writer(seed, mistakes)
+    writer = Writer(seed, mistakes, generation)
     writer.begin()
     writer.body(count)
     writer.finish()

@@ -9,6 +9,7 @@ import pytest
 
 from gpu.compute_unit.native import issue_engine
 from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.generation import Generation
 from gpu.memory.coherent import native_backend
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
@@ -22,7 +23,7 @@ SEEDS = 6
 MORE = 400
 
 
-def setup_of(seed: int, mistakes: float = 0) -> Setup:
+def setup_of(seed: int, mistakes: float = 0, generation: Generation = Generation.GFX8) -> Setup:
     """A program, and units that it runs on; both drawn."""
     numbers = np.random.default_rng(seed)
 
@@ -43,7 +44,8 @@ def setup_of(seed: int, mistakes: float = 0) -> Setup:
         sleep_cycles=one(1, 16),
     )
     return Setup(
-        program(seed, mistakes=mistakes),
+        program(seed, mistakes=mistakes, generation=generation),
+        generation=generation,
         groups=one(1, 1, 3, 3, 3, 9, 9, 40),  # 40 of four waves are more than fit
         items=one(64, 100, 256),
         timing=timing,
@@ -60,9 +62,10 @@ def both(setup: Setup, seed: int) -> tuple[Outcome, Outcome]:
     return run(setup, one, False), run(setup, other, True)
 
 
+@pytest.mark.parametrize("generation", Generation)
 @pytest.mark.parametrize("seed", sampled(range(SEEDS), 3))
-def test_the_same_at_every_tick(seed: int) -> None:
-    expected, found = both(setup_of(seed), seed)
+def test_the_same_at_every_tick(seed: int, generation: Generation) -> None:
+    expected, found = both(setup_of(seed, generation=generation), seed)
     assert found == expected
     assert not expected.faults and expected.transitions > 100
 
@@ -85,7 +88,7 @@ def test_a_return_without_a_trap_handler() -> None:
 @pytest.mark.parametrize("mistakes", [0, 0.1])
 @pytest.mark.parametrize("seed", range(SEEDS, MORE))
 def test_many_more(seed: int, mistakes: float) -> None:
-    expected, found = both(setup_of(seed, mistakes), seed)
+    expected, found = both(setup_of(seed, mistakes, tuple(Generation)[seed % 2]), seed)
     assert found == expected
 
 

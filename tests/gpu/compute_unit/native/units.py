@@ -17,6 +17,7 @@ from gpu.compute_unit.timed_unit import TimedUnit
 from gpu.dispatch.device_loop import Mover, OneByOne
 from gpu.dispatch.launch import Fault, GroupStart
 from gpu.dispatch.occupancy import Limits
+from gpu.generation import Generation
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.native_backend import NativeBackend
 from tests.compiling import compiler
@@ -33,6 +34,7 @@ class Setup:
     does ``meanwhile``."""
 
     code: bytes
+    generation: Generation = Generation.GFX8
     groups: int = 3
     items: int = 128
     lds: int = 1024
@@ -107,6 +109,7 @@ def run(setup: Setup, memory: CoherentMemory, ahead: bool) -> Outcome:
             items=setup.items,
             lds=setup.lds,
             number=number,
+            generation=setup.generation,
         )
         for number in range(setup.groups)
     ]

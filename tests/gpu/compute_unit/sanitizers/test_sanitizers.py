@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from gpu.compute_unit.functional_unit import FunctionalUnit
 from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.generation import Generation
 from tests.gpu.compute_unit.harness import Bench, run_timed, run_units, split
 from tests.gpu.compute_unit.launching import Launch, put, run_launch
 from tests.gpu.compute_unit.machine_code import code
@@ -28,7 +30,7 @@ def _found(
     sgprs: Callable[[Bench], list[list[int]]],
     check: str,
     timed: bool,
-    **group: int,
+    **group: Any,
 ) -> list[str]:
     """Findings of groups that run together, one for each list of registers."""
     bench = Bench(program, SlowMemory(lambda request: 30, cus=2))
@@ -138,6 +140,17 @@ def test_what_compilers_read_undefined_on_purpose(timed: bool) -> None:
 
 
 @TIMED
+def test_one_half_is_filled_while_the_other_is_unknown(timed: bool) -> None:
+    def registers(bench: Bench) -> list[list[int]]:
+        return [split(bench.buffer(64))]
+
+    (found,) = _found(
+        "half_filled", registers, "uninitialised", timed, lds=256, generation=Generation.GFX9
+    )
+    assert "v_mad_u16 v8, v8, v0, v0" in found and "reads v8" in found
+
+
+@TIMED
 @pytest.mark.parametrize("program", ["handshake", "two_loads"])
 def test_what_was_written_may_be_read(program: str, timed: bool) -> None:
     def registers(bench: Bench) -> list[list[int]]:
@@ -241,7 +254,9 @@ KERNELS: dict[str, tuple[str, Callable[[SlowMemory], list[object]], int, int]] =
 
 
 @TIMED
-@pytest.mark.parametrize("configuration", ["clang14-O2", "clang19-O2", "clang14-O0"])
+@pytest.mark.parametrize(
+    "configuration", ["clang14-O2", "clang19-O2", "clang14-O0", "clang14-O2-gfx900"]
+)
 @pytest.mark.parametrize("name", list(KERNELS))
 def test_compiled_kernels_are_clean(name: str, configuration: str, timed: bool) -> None:
     source, arguments, grid, group = KERNELS[name]

@@ -1,4 +1,4 @@
-"""An assembler for gfx803, if this machine has one."""
+"""An assembler for AMDGPU, if this machine has one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,17 @@ ASSEMBLER = next(
 _ENCODING = re.compile(r"encoding: \[([^\]]*)\]")
 
 
-def assemble(lines: list[str], directory: Path, assembler: str | None = ASSEMBLER) -> list[bytes]:
+def assemble(
+    lines: list[str],
+    directory: Path,
+    assembler: str | None = ASSEMBLER,
+    processor: str = "gfx803",
+) -> list[bytes]:
     """The bytes of each line."""
     assert assembler is not None
     source = directory / "lines.s"
     source.write_text("".join(f"{line}\n" for line in lines))
-    command = [assembler, "-arch=amdgcn", "-mcpu=gfx803", "-show-encoding", str(source)]
+    command = [assembler, "-arch=amdgcn", f"-mcpu={processor}", "-show-encoding", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     encodings = [

@@ -9,9 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from gpu.generation import Generation
 from gpu.isa.encoding.decoder import NotAnInstruction, decode
 from gpu.isa.encoding.encoding_rules import has_sdwa_form, has_vop3_form
-from gpu.isa.encoding.formats import BY_NAME, DPP, SDWA, SRC_DPP, SRC_SDWA
+from gpu.isa.encoding.formats import BY_NAME, DPP, SRC_DPP, SRC_SDWA, sdwa_fields
 from gpu.isa.instruction import Instruction, Opcode, RegisterRange
 from gpu.isa.operand_types import TYPES
 from gpu.isa.tables import every_opcode
@@ -21,7 +22,7 @@ MANY = 5000
 """Words tried before an opcode's form is taken to have no encoding."""
 _REGISTERS = frozenset({
     "src0", "src1", "src2", "ssrc0", "ssrc1", "addr", "data", "data0", "data1", "vdst", "sdst",
-    "sdata", "sbase", "vaddr", "vdata", "srsrc", "ssamp", "soffset", "vsrc1", "simm16",
+    "sdata", "sbase", "vaddr", "vdata", "srsrc", "ssamp", "soffset", "vsrc1", "simm16", "saddr",
 })  # fmt: skip
 
 
@@ -37,12 +38,14 @@ def forms(opcode: Opcode) -> Iterator[str]:
             yield "DPP"
 
 
-def an_instruction(prng: random.Random, opcode: Opcode, form: str) -> tuple[list[int], Instruction]:
+def an_instruction(
+    prng: random.Random, opcode: Opcode, form: str, generation: Generation = Generation.GFX8
+) -> tuple[list[int], Instruction]:
     """Words of an opcode that decode, and what they are."""
     for _ in range(MANY):
-        words = _words(prng, opcode, form)
+        words = _words(prng, opcode, form, generation)
         try:
-            instruction = decode(words[0], words[1])
+            instruction = decode(words[0], words[1], generation=generation)
         except NotAnInstruction:
             continue
         if _said_in_one_way(instruction):
@@ -55,7 +58,7 @@ def _said_in_one_way(instruction: Instruction) -> bool:
     codes = {
         fields[operand.field]
         for operand in instruction.opcode.operands
-        if TYPES[operand.type].bits == 16
+        if TYPES[operand.type].bits == 16 or operand.type.endswith("x2")
     }
     if any(240 <= code <= 248 for code in codes) or 254 in fields.values():
         return False
@@ -77,10 +80,10 @@ def _vector_registers(ranges: tuple[RegisterRange, ...]) -> Iterator[int]:
             yield from range(first, first + size)
 
 
-def _words(prng: random.Random, opcode: Opcode, form: str) -> list[int]:
-    format = BY_NAME["VOP3" if form == "VOP3" else opcode.format]
+def _words(prng: random.Random, opcode: Opcode, form: str, generation: Generation) -> list[int]:
+    format = BY_NAME[generation]["VOP3" if form == "VOP3" else opcode.format]
     number = opcode.number + (VOP3_BASE[opcode.format] if format.name == "VOP3" else 0)
-    bits = int(format.prefix, 2) << (32 - len(format.prefix)) | number << format.opcode.low
+    bits = format.fixed | number << format.opcode.low
     named = {operand.field for operand in opcode.operands}
     for field, place in format.fields.items():
         name = "src1" if field == "vsrc1" and opcode.format != "EXP" else field
@@ -88,6 +91,7 @@ def _words(prng: random.Random, opcode: Opcode, form: str) -> list[int]:
         unused = name in _REGISTERS and name not in named and not scalar_result
         no_offset = "offset" not in named and field in ("glc", "imm", "offset")
         unused |= format.name == "SMEM" and no_offset
+        unused |= (form, field) == ("VOP3", "op_sel") and "opsel" not in opcode.flags
         if unused or (not opcode.operands and field != "gds"):
             continue
         bits |= (_value(prng, field) & (1 << place.bits) - 1) << place.low
@@ -95,7 +99,7 @@ def _words(prng: random.Random, opcode: Opcode, form: str) -> list[int]:
         bits = bits & ~(0x7F << 8) | prng.randrange(0, 102, 2) << 8
     if form in ("SDWA", "DPP"):
         escape = {"SDWA": SRC_SDWA, "DPP": SRC_DPP}[form]
-        return [bits & ~0x1FF | escape, _second(prng, opcode, form)]
+        return [bits & ~0x1FF | escape, _second(prng, opcode, form, generation)]
     if format.words == 2:
         return [bits & 0xFFFF_FFFF, bits >> 32]
     return [bits, prng.randrange(0x100, 0x3000)]
@@ -111,31 +115,44 @@ def _value(prng: random.Random, field: str) -> int:
             return prng.choice([prng.randrange(0, 102, 4), prng.randrange(128)])
         case "clamp" | "tfe" | "lds" | "gds" | "d16" | "lwe" | "r128" | "compr":
             return int(prng.random() < 0.2)
-        case "neg" | "abs" | "omod":
+        case "neg" | "abs" | "omod" | "op_sel" | "neg_hi":
             return prng.choice([0, prng.randrange(8)])
         case "simm16":
             return prng.choice([prng.randrange(1 << 16), prng.randrange(16)])
         case "offset":
-            return prng.choice([prng.randrange(102), prng.randrange(1 << 20)])
+            return prng.choice([prng.randrange(102), prng.randrange(1 << 21)])
+        case "saddr":
+            return prng.choice([0x7F, prng.randrange(0, 102, 2)])
+        case "op_sel_hi_2":
+            return 1
+        case "nv" | "soffset_en" | "soffset":
+            return 0
     return prng.choice([0, prng.randrange(1 << 9)])
 
 
-def _second(prng: random.Random, opcode: Opcode, form: str) -> int:
+def _second(prng: random.Random, opcode: Opcode, form: str, generation: Generation) -> int:
     word = 0
     two = opcode.operand("src1") is not None
-    for field, place in (SDWA if form == "SDWA" else DPP).items():
+    places = DPP if form == "DPP" else sdwa_fields(generation, opcode.format == "VOPC")
+    for field, place in places.items():
         if (field.startswith("src1") and not two) or (
             opcode.format == "VOPC" and field.startswith("dst")
         ):
             continue
         value = prng.randrange(1 << place.bits)
-        if field.endswith(("neg", "abs", "sext", "clamp")):
+        if field.endswith(("neg", "abs", "sext", "clamp", "omod", "scalar")):
             value = int(prng.random() < 0.2)
         elif field == "dpp_ctrl":
             value = prng.choice([prng.randrange(256), 0x101, 0x11F, 0x128, 0x138, 0x140, 0x142])
         word |= value << place.low
-    return word
+    return _named(prng, word) if "names_sdst" in places else word
 
 
-def every_form() -> list[tuple[Opcode, str]]:
-    return [(opcode, form) for opcode in every_opcode() for form in forms(opcode)]
+def _named(prng: random.Random, word: int) -> int:
+    """VCC is named by naming nothing."""
+    pair = prng.choice([None, prng.randrange(0, 102, 2)])
+    return word & ~0xFF00 | (0 if pair is None else 0x8000 | pair << 8)
+
+
+def every_form(generation: Generation = Generation.GFX8) -> list[tuple[Opcode, str]]:
+    return [(opcode, form) for opcode in every_opcode(generation) for form in forms(opcode)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gpu.code_object.targets import RUNNABLE
 from gpu.isa.encoding.printer import text
 from tests.gpu.isa.encoding.assembler import ASSEMBLER, assemble
 from tests.gpu.isa.encoding.random_words import an_instruction, every_form
@@ -15,9 +16,13 @@ pytestmark = pytest.mark.skipif(ASSEMBLER is None, reason="no llvm-mc on PATH")
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_fields_of_every_opcode(seed: int, tmp_path: Path) -> None:
-    prng = random.Random(seed)
-    cases = [an_instruction(prng, opcode, form) for opcode, form in every_form()]
+@pytest.mark.parametrize("processor", RUNNABLE)
+def test_random_fields_of_every_opcode(processor: str, seed: int, tmp_path: Path) -> None:
+    prng, generation = random.Random(seed), RUNNABLE[processor]
+    cases = [
+        an_instruction(prng, opcode, form, generation) for opcode, form in every_form(generation)
+    ]
     lines = [text(instruction) for _, instruction in cases]
-    for line, (words, _), assembled in zip(lines, cases, assemble(lines, tmp_path)):
+    encodings = assemble(lines, tmp_path, processor=processor)
+    for line, (words, _), assembled in zip(lines, cases, encodings):
         assert assembled == b"".join(word.to_bytes(4, "little") for word in words), line

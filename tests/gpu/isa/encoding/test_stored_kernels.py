@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpu.code_object.targets import RUNNABLE
 from gpu.isa.coverage import EXECUTED, Coverage
 from gpu.isa.encoding.disassembler import disassemble
 from tests.gpu.isa.encoding.objdump import configurations
@@ -11,13 +12,15 @@ from tests.gpu.kernels.stored import CONFIGURATIONS, stored
 from tests.sampling import MATRIX
 
 STORED = [
-    pytest.param(name, marks=MATRIX if name.endswith("-O0") else ()) for name in configurations()
+    pytest.param(name, processor, marks=MATRIX if "-O0" in name else ())
+    for processor in RUNNABLE
+    for name in configurations(processor)
 ]
 
 
-@pytest.mark.parametrize("configuration", STORED)
-def test_all_code_is_carried_out(configuration: str) -> None:
-    coverage = Coverage()
+@pytest.mark.parametrize(("configuration", "processor"), STORED)
+def test_all_code_is_carried_out(configuration: str, processor: str) -> None:
+    coverage = Coverage(generation=RUNNABLE[processor])
     for source in CONFIGURATIONS[configuration].sources:
         code_object = stored(source, configuration)
         kernels = code_object.kernels
@@ -29,7 +32,7 @@ def test_all_code_is_carried_out(configuration: str) -> None:
         ]
         for address, size in places:
             code = code_object.elf.read(address, size) or b""
-            for line in disassemble(code, address):
+            for line in disassemble(code, address, RUNNABLE[processor]):
                 assert line.instruction is not None, f"{source}: {line}"
                 assert line.instruction.opcode.tier == EXECUTED, f"{source}: {line}"
                 coverage.add(line.instruction.opcode)

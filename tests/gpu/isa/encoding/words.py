@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from gpu.isa.encoding.formats import BY_NAME, DPP, SDWA, SRC_DPP, SRC_SDWA
+from gpu.generation import Generation
+from gpu.isa.encoding.formats import BY_NAME, DPP, SRC_DPP, SRC_SDWA, sdwa_fields
 from gpu.isa.instruction import Opcode
 from gpu.isa.tables import every_opcode
 from gpu.isa.tables.vector import VOP3_BASE
 
-BY_MNEMONIC = {opcode.name: opcode for opcode in every_opcode()}
+NAMED = {each: {opcode.name: opcode for opcode in every_opcode(each)} for each in Generation}
+BY_MNEMONIC = NAMED[Generation.GFX9] | NAMED[Generation.GFX8]
 
 
-def words(name: str, form: str = "", literal: int | None = None, **fields: int) -> tuple[int, ...]:
+def words(
+    name: str,
+    form: str = "",
+    literal: int | None = None,
+    generation: Generation = Generation.GFX8,
+    **fields: int,
+) -> tuple[int, ...]:
     """The instruction's words. ``form``: ``VOP3``, ``SDWA`` or ``DPP`` if not the shortest one."""
-    opcode = BY_MNEMONIC[name]
-    format = BY_NAME["VOP3" if form == "VOP3" else opcode.format]
-    bits = int(format.prefix, 2) << (32 - len(format.prefix))
+    opcode = NAMED[generation][name]
+    format = BY_NAME[generation]["VOP3" if form == "VOP3" else opcode.format]
+    bits = format.fixed
     bits |= _number(opcode, format.name) << format.opcode.low
-    more = {"SDWA": SDWA, "DPP": DPP}.get(form, {})
+    sdwa = sdwa_fields(generation, opcode.format == "VOPC")
+    more = {"SDWA": sdwa, "DPP": DPP}.get(form, {})
     second = 0
     for field, value in fields.items():
         if field in more:

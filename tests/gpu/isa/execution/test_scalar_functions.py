@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR
-from gpu.isa.tables import OPCODES
+from gpu.generation import Generation
+from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR, WRITE_EXEC
+from gpu.isa.tables import ROWS
 from tests.gpu.isa.encoding.words import BY_MNEMONIC, words
 from tests.gpu.isa.execution.waves import a_wave, run
 
@@ -16,11 +17,18 @@ A, B, D = 10, 12, 20
 M = 0xFFFF_FFFF
 M64 = 0xFFFF_FFFF_FFFF_FFFF
 TOP, TOP64 = 1 << 31, 1 << 63
+GFX9 = Generation.GFX9
 U32 = st.integers(0, M) | st.sampled_from([0, 1, M, TOP, TOP - 1])
 U64 = st.integers(0, M64) | st.sampled_from([0, 1, M64, TOP64, 1 << 32])
 
 
-def compute(name: str, *sources: int, scc: int = 0, old: int = 0) -> tuple[int, int]:
+def compute(
+    name: str,
+    *sources: int,
+    scc: int = 0,
+    old: int = 0,
+    generation: Generation = Generation.GFX8,
+) -> tuple[int, int]:
     """Destination and SCC after one instruction on registers; 64 bits where the row says so."""
     wave = a_wave()
     wave.scc = scc
@@ -30,7 +38,7 @@ def compute(name: str, *sources: int, scc: int = 0, old: int = 0) -> tuple[int, 
     fields = {"ssrc0": A, "sdst": D} if opcode.format != "SOPC" else {"ssrc0": A}
     if opcode.format in ("SOP2", "SOPC"):
         fields["ssrc1"] = B
-    run(wave, *words(name, **fields))
+    run(wave, *words(name, generation=generation, **fields), generation=generation)
     wide = opcode.operands[0].type[1:] == "64"
     return wave.sgprs[D] | (wave.sgprs[D + 1] << 32 if wide else 0), wave.scc
 
@@ -259,10 +267,34 @@ def test_shifts_of_64_bits_are_products(value: int, count: int) -> None:
     assert compute("s_ashr_i64", value, count)[0] == signed // power % 2**64
 
 
+@given(U32, U32)
+def test_upper_halves_of_products(a: int, b: int) -> None:
+    assert compute("s_mul_hi_u32", a, b, generation=GFX9)[0] == a * b // 2**32
+    wide = (a - 2**32 * (a >> 31)) * (b - 2**32 * (b >> 31))
+    assert compute("s_mul_hi_i32", a, b, generation=GFX9)[0] == wide // 2**32 % 2**32
+
+
+@given(U32, U32)
+def test_scaled_additions_carry_into_scc(a: int, b: int) -> None:
+    for count in (1, 2, 3, 4):
+        exact = a * 2**count + b
+        name = f"s_lshl{count}_add_u32"
+        assert compute(name, a, b, generation=GFX9) == (exact % 2**32, int(exact >= 2**32))
+
+
+@given(U32, U32)
+def test_halves_are_put_together(a: int, b: int) -> None:
+    for name, wanted in (("ll", (a, b)), ("lh", (a, b >> 16)), ("hh", (a >> 16, b >> 16))):
+        packed = compute(f"s_pack_{name}_b32_b16", a, b, generation=GFX9)[0]
+        assert (packed & 0xFFFF, packed >> 16) == (wanted[0] & 0xFFFF, wanted[1] & 0xFFFF)
+
+
+@given(U32)
+def test_replication_doubles_every_digit(value: int) -> None:
+    doubled = "".join(2 * digit for digit in _digits(value, 32))
+    assert compute("s_bitreplicate_b64_b32", value, generation=GFX9)[0] == int(doubled, 2)
+
+
 def test_every_scalar_function_has_a_row() -> None:
-    names = {
-        opcode.name
-        for format in ("SOP2", "SOP1", "SOPC", "SOPK")
-        for opcode in OPCODES[format].values()
-    }
-    assert set(SCALAR) | set(SAVE_EXEC) <= names
+    names = {opcode.name for format in ("SOP2", "SOP1", "SOPC", "SOPK") for opcode in ROWS[format]}
+    assert set(SCALAR) | set(SAVE_EXEC) | set(WRITE_EXEC) <= names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu.generation import Generation
 from gpu.isa import fp_environment
 from gpu.isa.encoding.decoder import decode
 from gpu.isa.execution.binder import BOUND, bind
@@ -9,9 +10,14 @@ from gpu.isa.instruction import Instruction
 from gpu.isa.wave_registers import ALL, Wave
 
 
-def run(wave: Wave, *words: int, address: int = 0x1000) -> Wave:
+def run(
+    wave: Wave,
+    *words: int,
+    address: int = 0x1000,
+    generation: Generation = Generation.GFX8,
+) -> Wave:
     """Carry out one instruction as a compute unit would."""
-    instruction = decode(words[0], words[1] if len(words) > 1 else None, address)
+    instruction = decode(words[0], words[1] if len(words) > 1 else None, address, generation)
     wave.pc = instruction.end
     with fp_environment.plain_afterwards():
         bind(instruction)(wave)

@@ -22,13 +22,13 @@ from tests.gpu.isa.semantics.values import KINDS
 
 ELSEWHERE = {
     "v_nop", "v_clrexcp", "v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32",
-    "v_movreld_b32", "v_movrels_b32", "v_movrelsd_b32",
+    "v_swap_b32", "v_movreld_b32", "v_movrels_b32", "v_movrelsd_b32",
 }  # fmt: skip
 """Those that are about registers, not values."""
 EXECUTED = {
-    opcode.name: opcode
+    opcode.meaning: opcode
     for table in (VOP1, VOP2, VOPC, VOP3)
-    for opcode in table.values()
+    for opcode in table
     if opcode.tier <= 2 and opcode.name not in ELSEWHERE
 }
 TESTED = set().union(

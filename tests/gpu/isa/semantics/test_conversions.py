@@ -26,7 +26,8 @@ TO_INTEGER: dict[str, Callable[[float], int]] = {
 COVERED = {
     *TO_INTEGER, *(f"v_cvt_f32_ubyte{number}" for number in range(4)),
     "v_cvt_off_f32_i4", "v_cvt_pkrtz_f16_f32", "v_cvt_pknorm_i16_f32", "v_cvt_pknorm_u16_f32",
-    "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32",
+    "v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32", "v_cvt_pknorm_i16_f16", "v_cvt_pknorm_u16_f16",
+    "v_cvt_norm_i16_f16", "v_cvt_norm_u16_f16", "v_pack_b32_f16",
 }  # fmt: skip
 
 
@@ -117,3 +118,29 @@ def test_inserting_a_byte(name: str, rounding: int, function: Any) -> None:
         shift = 8 * (position & 3)
         byte = _saturated(value, function, limits)
         assert result == old & ~(255 << shift) | byte << shift
+
+
+@pytest.mark.parametrize("kind, least, scale", [("i16", -1, 32767), ("u16", 0, 65535)])
+def test_fractions_of_16_bits(kind: str, least: int, scale: int) -> None:
+    values = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    wanted = []
+    for value in values.tolist():
+        bounded = 0 if math.isnan(value) else Fraction(min(max(value, least), 1))
+        wanted.append(round(bounded * scale))
+    assert run(f"v_cvt_norm_{kind}_f16", values).tolist() == wanted
+    packed = run(f"v_cvt_pknorm_{kind}_f16", values, values[::-1])
+    halves = np.ascontiguousarray(packed).view(kind.replace("u", "uint").replace("i16", "int16"))
+    assert halves[::2].tolist() == wanted
+    assert halves[1::2].tolist() == wanted[::-1]
+
+
+def test_two_halves_become_one_register() -> None:
+    a, b = operands(("f16", "f16"))
+    bits_a, bits_b = (each.view(np.uint16).astype(np.uint32) for each in (a, b))
+    kept = run("v_pack_b32_f16", a, b, mode=FloatMode(0xC0))
+    assert kept.tolist() == (bits_a | bits_b << 16).tolist()
+    flushing = run("v_pack_b32_f16", a, b, mode=FloatMode(0))
+    for part, bits, shift in ((a, bits_a, 0), (b, bits_b, 16)):
+        small = np.absolute(part) < 2.0**-14
+        wanted = np.where(small, bits & 0x8000, bits)
+        assert (flushing >> shift & 0xFFFF).tolist() == wanted.tolist()

@@ -32,6 +32,11 @@ def _from_bytes(parts: list[int]) -> int:
     return sum(part << 8 * place for place, part in enumerate(parts))
 
 
+def _sat8(a: int) -> int:
+    low = a & 0xFFFF
+    return min(max(low - (low >> 15 << 16), 0), 255)
+
+
 def _sad(a: int, b: int) -> int:
     return sum(abs(x - y) for x, y in zip(_bytes(a), _bytes(b)))
 
@@ -82,6 +87,11 @@ def _median(a: int, b: int, c: int) -> int:
 
 
 EXACT: dict[str, Reference] = {
+    **{f"v_add_{kind}": lambda a, b: a + b for kind in ("u32", "i32", "i16")},
+    **{f"v_sub_{kind}": lambda a, b: a - b for kind in ("u32", "i32", "i16")},
+    "v_subrev_u32": lambda a, b: b - a,
+    "v_mad_u32_u16": lambda a, b, c: a * b + c,
+    "v_mad_i32_i16": lambda a, b, c: a * b + c,
     "v_add_u16": lambda a, b: a + b,
     "v_sub_u16": lambda a, b: a - b,
     "v_subrev_u16": lambda a, b: b - a,
@@ -108,9 +118,17 @@ WRAPPING: dict[str, Reference] = EXACT | {
     "v_mul_hi_i32_i24": lambda a, b: _s24(a) * _s24(b) >> 32,
     **{f"v_min_{kind}": min for kind in ("u16", "i16", "u32", "i32")},
     **{f"v_max_{kind}": max for kind in ("u16", "i16", "u32", "i32")},
-    **{f"v_min3_{kind}": min for kind in ("u32", "i32")},
-    **{f"v_max3_{kind}": max for kind in ("u32", "i32")},
-    **{f"v_med3_{kind}": _median for kind in ("u32", "i32")},
+    **{f"v_min3_{kind}": min for kind in ("u16", "i16", "u32", "i32")},
+    **{f"v_max3_{kind}": max for kind in ("u16", "i16", "u32", "i32")},
+    **{f"v_med3_{kind}": _median for kind in ("u16", "i16", "u32", "i32")},
+    "v_xad_u32": lambda a, b, c: (a ^ b) + c,
+    "v_add3_u32": lambda a, b, c: a + b + c,
+    "v_lshl_add_u32": lambda a, n, c: (a << (n & 31)) + c,
+    "v_add_lshl_u32": lambda a, b, n: (a + b) << (n & 31),
+    "v_lshl_or_b32": lambda a, n, c: (a << (n & 31) & 0xFFFFFFFF) | c,
+    "v_and_or_b32": lambda a, b, c: (a & b) | c,
+    "v_or3_b32": lambda a, b, c: a | b | c,
+    "v_sat_pk_u8_i16": lambda a: _sat8(a) | _sat8(a >> 16) << 8,
     "v_mov_b32": lambda a: a,
     "v_not_b32": lambda a: ~a,
     "v_and_b32": lambda a, b: a & b,
@@ -150,12 +168,12 @@ WRAPPING: dict[str, Reference] = EXACT | {
 }
 
 CARRYING: dict[str, tuple[Reference, int]] = {
-    "v_add_u32": (lambda a, b: a + b, 32),
-    "v_sub_u32": (lambda a, b: a - b, 32),
-    "v_subrev_u32": (lambda a, b: b - a, 32),
-    "v_addc_u32": (lambda a, b, carry: a + b + carry, 32),
-    "v_subb_u32": (lambda a, b, borrow: a - b - borrow, 32),
-    "v_subbrev_u32": (lambda a, b, borrow: b - a - borrow, 32),
+    "v_add_co_u32": (lambda a, b: a + b, 32),
+    "v_sub_co_u32": (lambda a, b: a - b, 32),
+    "v_subrev_co_u32": (lambda a, b: b - a, 32),
+    "v_addc_co_u32": (lambda a, b, carry: a + b + carry, 32),
+    "v_subb_co_u32": (lambda a, b, borrow: a - b - borrow, 32),
+    "v_subbrev_co_u32": (lambda a, b, borrow: b - a - borrow, 32),
     "v_mad_u64_u32": (lambda a, b, c: a * b + c, 64),
     "v_mad_i64_i32": (lambda a, b, c: a * b + c, 64),
 }
@@ -263,9 +281,9 @@ def test_carry_chain_equals_64_bit_arithmetic() -> None:
 
     (a_low, a_high), (b_low, b_high) = halves(a), halves(b)
     for first, second, wide in (
-        ("v_add_u32", "v_addc_u32", a + b),
-        ("v_sub_u32", "v_subb_u32", a - b),
-        ("v_subrev_u32", "v_subbrev_u32", b - a),
+        ("v_add_co_u32", "v_addc_co_u32", a + b),
+        ("v_sub_co_u32", "v_subb_co_u32", a - b),
+        ("v_subrev_co_u32", "v_subbrev_co_u32", b - a),
     ):
         low, carry = run(first, a_low, b_low)
         high, _ = run(second, a_high, b_high, carry)
