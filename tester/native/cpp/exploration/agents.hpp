@@ -397,7 +397,12 @@ inline u32 access_of_number(const Context& x, u32 number) {
 
 // A location's number once lines have changed places.
 inline u32 renamed_location(const Agents& a, const Renaming& r, u32 location) {
+    if (LIKELY(r.same_lines)) return location;
     return r.lines.to[location / a.coding.data] * a.coding.data + location % a.coding.data;
+}
+inline u32 old_location(const Agents& a, const Renaming& r, u32 location) {
+    if (LIKELY(r.same_lines)) return location;
+    return r.lines.from[location / a.coding.data] * a.coding.data + location % a.coding.data;
 }
 
 template <class Code>
@@ -417,15 +422,16 @@ inline void code_access_number(Code& code, u32& number) {
 // kind. Kinds are in the order of what is known.
 inline void classify_values(Coder<Writer>& code) {
     Agents& a = agents_of(code.x);
+    Values& known = code.values;
     u64 signatures[MAX_TOKENS];
     u8 order[MAX_TOKENS];
     u32 count = 0;
-    code.kind[CLEARED] = CLEARED;
-    __builtin_memset(code.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
+    known.kind[CLEARED] = CLEARED;
+    __builtin_memset(known.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
     if (UNLIKELY(a.script.used)) {  // every value is itself
         for (u32 i = 0; i < a.script.tokens; i++) {
             const u8 value = static_cast<u8>(FIRST_TOKEN + i);
-            code.kind[value] = code.number[value] = code.kind_of[value] = value;
+            known.kind[value] = known.number[value] = known.kind_of[value] = value;
         }
         return;
     }
@@ -439,45 +445,43 @@ inline void classify_values(Coder<Writer>& code) {
         order[at] = static_cast<u8>(value);
     }
     const bool all_relaxed = a.oracle.relaxed == (1u << a.count) - 1;
-    u32 kinds = DEAD;
     u32 groups = DEAD;
     for (u32 i = 0; i < count; i++) {
         const Token& t = a.oracle.tokens[order[i]];
+        const u64 signature = signatures[order[i]];
         const bool alike = t.owner == NO_AGENT && (all_relaxed || (t.over && !t.before));
-        const bool same = i && signatures[order[i]] == signatures[order[i - 1]];
+        const bool same = i && signature == signatures[order[i - 1]];
         if (!same) groups++;
-        if (!same || !alike) kinds++;
-        code.group[kinds] = static_cast<u8>(groups);
-        code.kind[order[i]] = static_cast<u8>(kinds);
+        if (!same || !alike) {
+            const u32 kind = ++known.kinds;
+            known.group[kind] = static_cast<u8>(groups);
+            known.signature[kind] = signature;
+            known.owed[kind] = t.owner != NO_AGENT || !t.over;
+        }
+        known.kind[order[i]] = static_cast<u8>(known.kinds);
     }
 }
 
 // What is known about the values that were written, and about those that were not but matter: what
 // is over and nowhere any more does not.
-inline void code_knowledge(Coder<Writer>& code) {
-    Agents& a = agents_of(code.x);
+inline void code_knowledge(Coder<Writer>& outer) {
+    const Agents& a = agents_of(outer.x);
     if (UNLIKELY(a.script.used)) return;
-    u8 example[MAX_TOKENS] = {};
-    for (u64 left = a.oracle.used; left; left &= left - 1) {
-        const u32 value = static_cast<u32>(__builtin_ctzll(left));
-        const Token& t = a.oracle.tokens[value];
-        const u32 kind = code.kind[value];
-        if (kind > DEAD) example[kind] = static_cast<u8>(value);
-        if (kind > DEAD && !code.number[kind] && (t.owner != NO_AGENT || !t.over)) example[0] = 1;
+    Coder<Writer> code = outer;
+    Values& known = code.values;
+    for (u32 kind = DEAD + 1; kind <= known.kinds; kind++) {
+        if (known.owed[kind]) known.number_of(kind);
     }
-    for (u32 kind = DEAD + 1; example[0] && kind < MAX_TOKENS && example[kind]; kind++) {
-        const Token& t = a.oracle.tokens[example[kind]];
-        if (t.owner != NO_AGENT || !t.over) code.number_of(kind);
-    }
-    u32 count = code.numbers - FIRST_TOKEN;
+    u32 count = known.numbers - FIRST_TOKEN;
     code.small(count);
-    for (u32 number = FIRST_TOKEN; number < code.numbers; number++) {
-        const Token& t = a.oracle.tokens[example[code.kind_of[number]]];
-        const u64 signature = a.oracle.signature(t, code.renaming, a.coding.data);
-        code.out.put(signature >> 52, 12);
-        for (u32 shift = 0; shift < 48; shift += 16)
-            code.out.put(signature >> shift & ((1u << a.count) - 1), a.count);
+    const u64 agents = (1u << a.count) - 1;
+    for (u32 number = FIRST_TOKEN; number < known.numbers; number++) {
+        const u64 signature = known.signature[known.kind_of[number]];
+        code.out.put(signature >> 52 | (signature & agents) << 12, 12 + a.count);
+        code.out.put((signature >> 16 & agents) | (signature >> 32 & agents) << a.count,
+                     2 * a.count);
     }
+    outer.resume(code);
 }
 
 inline void code_knowledge(Coder<Reader>& code) {
@@ -545,29 +549,28 @@ inline void code_agent(Code& code, u32 place) {
         if (current > 1) current = 2 + renamed_location(a, code.renaming, current - 2);
     }
     code.small(current);
-    if constexpr (Code::READS) a.current[agent] = static_cast<u8>(current);
-    for (u32 slot = 0; slot <= a.locations(); slot++) {
-        u32 old_slot = slot;
-        if constexpr (!Code::READS) {
-            if (slot) {
-                const u32 data = a.coding.data;
-                old_slot =
-                    1 + code.renaming.lines.from[(slot - 1) / data] * data + (slot - 1) % data;
-            }
-        }
-        u32& index = a.access[agent][old_slot];
-        if (!code.either(index != 0)) {
-            if constexpr (Code::READS) index = 0;
-            continue;
-        }
-        if constexpr (Code::READS) index = access_new(x);
-        code_access(code, agent, old_slot, access_at(x, index));
+    if constexpr (Code::READS) {
+        a.current[agent] = static_cast<u8>(current);
+        for (u32& index : a.access[agent]) index = 0;
     }
+    const auto old_slot = [&](u32 slot) {
+        if constexpr (Code::READS)
+            return slot;
+        else
+            return slot ? 1 + old_location(a, code.renaming, slot - 1) : 0;
+    };
+    code_present(
+        code, 1 + a.locations(), [&](u32 slot) { return a.access[agent][old_slot(slot)] != 0; },
+        [&](u32 slot) {
+            u32& index = a.access[agent][old_slot(slot)];
+            if constexpr (Code::READS) index = access_new(x);
+            code_access(code, agent, old_slot(slot), access_at(x, index));
+        });
     ClientState& client = requester_parts(x).clients.at(x, agent);
     code.small(client.writes);
     if (code.either(client.release != 0)) {
         client.release = a.access[agent][0];
-        if (access_at(x, client.release).next_release) refuse(code, "two releases of one agent");
+        if (access_at(x, client.release).next_release) code.refuse("two releases of one agent");
     }
 }
 

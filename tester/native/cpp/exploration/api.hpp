@@ -105,6 +105,7 @@ inline void set_agents(Model& m, const u64*& at) {
 }
 
 inline bool set_renamings(Model& m, u64 count, const u64*& at) {
+    if (!count || count > MOST_RENAMINGS) return false;
     m.renamings = static_cast<Renaming*>(calloc(count, sizeof(Renaming)));
     if (!m.renamings) return false;
     m.renaming_count = static_cast<u32>(count);
@@ -121,6 +122,7 @@ inline bool set_renamings(Model& m, u64 count, const u64*& at) {
             r.agents.set(agent, static_cast<u32>(*at++));
         rename_everything(m.x, r);
     }
+    plan_keys(m.x, m.agents, m.renamings, m.renaming_count, m.key_plan);
     return true;
 }
 

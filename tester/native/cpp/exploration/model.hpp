@@ -7,13 +7,15 @@
 
 #include "encoding.hpp"
 #include "exploration/invariants.hpp"
+#include "exploration/renaming_keys.hpp"
 #include "system/api.hpp"
 #include "untimed/regions.hpp"
 
 #include <stdlib.h>
 
 inline constexpr u32 MOST_CHOICES = 512;
-inline constexpr u32 MOST_CODE = 8192;
+inline constexpr u32 MOST_CODE = 8192;  // with BITS_ROOM behind it
+inline constexpr u32 MOST_RENAMINGS = 64;
 inline constexpr u32 MOST_STEPS = 256;  // transitions of one step that are noted
 
 struct Code {
@@ -35,6 +37,7 @@ struct Model {
     Agents kept_agents;
     Renaming* renamings = nullptr;
     u32 renaming_count = 0;
+    KeyPlan key_plan;
     u64 private_caches = 0;  // controllers with them, where one writer excludes readers
     Invariants invariants;
     u64 steps[MOST_STEPS * STEP_WORDS];
@@ -49,11 +52,12 @@ inline void model_start_state(Model& m) {
 
 // The code of the state under one renaming.
 inline void model_write(Model& m, const Renaming& renaming, Code& to) {
-    Coder<Writer> code(m.x, m.agents.coding, renaming, to.bytes, sizeof to.bytes);
+    Values values;
+    Coder<Writer> code(m.x, m.agents.coding, renaming, values, to.bytes, sizeof to.bytes);
     code_system(code, m.agents.rules.order);
-    to.count = code.out.finish();
-    if (code.out.overflow) code.refused = "a state longer than 8 KB";
-    if (code.refused) m.refused = code.refused;
+    to.count = code.out.bytes();
+    if (code.out.overflow()) values.refused = "a state longer than 8 KB";
+    if (values.refused) m.refused = values.refused;
 }
 
 inline bool before(const Code& one, const Code& other) {
@@ -61,19 +65,35 @@ inline bool before(const Code& one, const Code& other) {
     return __builtin_memcmp(one.bytes, other.bytes, one.count) < 0;
 }
 
-// The least code over all renamings. Returns which renaming that is.
+// The least code over all renamings under which keys come in the least order. Returns which
+// renaming that is.
 inline u32 model_save(Model& m, Code& to) {
-    model_write(m, m.renamings[0], to);
-    u32 best = 0;
-    Code other;
+    const auto written = [&](u32 which) {
+        model_write(m, m.renamings[which], to);
+        return which;
+    };
+    if (m.renaming_count == 1) return written(0);
+    RenamingKeys keys;
+    renaming_keys(m.x, m.agents, m.key_plan, keys);
+    u32 best[MOST_RENAMINGS];
+    u32 count = 1;
+    best[0] = 0;
     for (u32 i = 1; i < m.renaming_count; i++) {
-        model_write(m, m.renamings[i], other);
+        const i32 order = compare_keys(m.x, m.agents.coding.lines, m.key_plan, keys, m.renamings[i],
+                                       m.renamings[best[0]]);
+        if (order < 0) count = 0;
+        if (order <= 0) best[count++] = i;
+    }
+    u32 least = written(best[0]);
+    Code other;
+    for (u32 i = 1; i < count; i++) {
+        model_write(m, m.renamings[best[i]], other);
         if (!before(other, to)) continue;
         to.count = other.count;
         __builtin_memcpy(to.bytes, other.bytes, other.count);
-        best = i;
+        least = best[i];
     }
-    return best;
+    return least;
 }
 
 inline void model_load(Model& m, const u8* code) {

@@ -89,7 +89,7 @@ inline bool enqueue(Search& s, const Code& code, u32 parent, u16 way) {
     s.waiting++;
     s.code_bytes += code.count;
     return s.parents.add(parent) && s.ways.add(way) && s.next_level.append(head, 2) &&
-           s.next_level.append(code.bytes, code.count);
+           s.next_level.append(code.bytes, code.count) && s.next_level.reserve(BITS_ROOM);
 }
 
 inline void note_hits(Search& s, u32 state, u16 way) {
