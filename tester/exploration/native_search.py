@@ -121,6 +121,7 @@ class Statistics:
     frontier: int
     state: int
     region_bytes: int
+    visited_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,21 +21,26 @@ struct BitWriter {
     BitWriter(u8* to, u64 room) : start(to), end(to + room - BITS_ROOM), at(to) {}
 
     TINY void put(u64 value, u32 bits) {
-        INVARIANT(bits <= MOST_BITS && !(value >> bits));
+        INVARIANT(bits <= 32 && !(value >> bits));
         held |= value << count;
         count += bits;
-        __builtin_memcpy(at, &held, 8);
-        u8* const next = at + (count >> 3);
-        at = next < end ? next : end;
-        held >>= count & ~7u;
-        count &= 7;
+        if (UNLIKELY(count >= 32)) {
+            const u32 low = static_cast<u32>(held);
+            __builtin_memcpy(at, &low, 4);
+            at = at + 4 < end ? at + 4 : end;
+            held >>= 32;
+            count -= 32;
+        }
     }
 
     // Whether more was put than there is room for.
     bool overflow() const { return at == end; }
     u64 bits() const { return static_cast<u64>(at - start) * 8 + count; }
     // The bytes so far.
-    u64 bytes() const { return static_cast<u64>(at - start) + (count != 0); }
+    u64 finish() {  // and zeros behind them up to the next word
+        __builtin_memcpy(at, &held, 8);
+        return static_cast<u64>(at - start) + (count + 7) / 8;
+    }
 };
 
 struct BitReader {

@@ -121,14 +121,21 @@ struct Writer {
     }
     // A word, or an increment of it: its bits are those of agents.
     template <class Number>
-    void increments(Number& count) {
+    TINY void increments(Number& count) {
+        if (LIKELY(!count))
+            out.put(0, 4);
+        else
+            out = put_small(out, renamed_increments(count));
+    }
+    template <class Number>
+    u64 renamed_increments(Number count) const {
         const u32 all = coding.agents * coding.increments;
         Number renamed = static_cast<Number>(all < 32 ? count >> all << all : 0);
         for (u32 agent = 0; agent < coding.agents; agent++) {
             const u64 mine = count >> (agent * coding.increments) & ((1u << coding.increments) - 1);
             renamed |= static_cast<Number>(mine << (renaming.agents.to[agent] * coding.increments));
         }
-        small(renamed);
+        return renamed;
     }
     TINY u32 node_number(u32 node) const { return renaming.nodes.to[node]; }
     TINY u64 node_set(u64 set) const {

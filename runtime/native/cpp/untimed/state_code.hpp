@@ -43,27 +43,29 @@ inline u32 old_number(const Code& code, const Permutation<ROOM> Renaming::* thin
         return (code.renaming.*things).from[index];
 }
 
-// Which of `count` things there are, a bit each, and then those that are. `has` asks the system.
-template <class Code, class Has, class Visit>
-TINY inline void code_present(Code& code, u32 count, Has has, Visit visit) {
+// Which of `count` things there are, a bit each in the order of their new numbers, and then those
+// that are. `has` asks the system about an old number, `visit` gets one.
+template <class Code, u32 ROOM, class Has, class Visit>
+TINY inline void code_present(Code& code, const Permutation<ROOM> Renaming::* things, u32 count,
+                              Has has, Visit visit) {
     for (u32 first = 0; first < count; first += 32) {
         const u32 part = count - first < 32 ? count - first : 32;
         u32 mask = 0;
         if constexpr (!Code::READS) {
-            for (u32 i = 0; i < part; i++) mask |= u32{has(first + i)} << i;
+            const u8* const from = (code.renaming.*things).from + first;
+            for (u32 i = 0; i < part; i++) mask |= u32{has(from[i])} << i;
         }
         code.bits(mask, part);
-        for (; mask; mask &= mask - 1) visit(first + static_cast<u32>(__builtin_ctz(mask)));
+        for (; mask; mask &= mask - 1) {
+            visit(old_number(code, things, first + static_cast<u32>(__builtin_ctz(mask))));
+        }
     }
 }
 
-// The same of lines, in the order of their new numbers.
+// The same of lines.
 template <class Code, class Has, class Visit>
 TINY inline void code_lines(Code& code, Has has, Visit visit) {
-    const auto line = [&](u32 place) { return old_number(code, &Renaming::lines, place); };
-    code_present(
-        code, code.coding.lines, [&](u32 place) { return has(line(place)); },
-        [&](u32 place) { visit(line(place)); });
+    code_present(code, &Renaming::lines, code.coding.lines, has, visit);
 }
 
 // ---------------------------------------------------------------- controllers
@@ -189,9 +191,9 @@ template <class Code>
 inline void code_cache(Code& code, u32 cache) {
     CacheMemory& c = cache_memory(code.x, cache);
     const u32* frames = frames_of(code.x, c);
-    code_present(
-        code, static_cast<u32>(c.sets * c.ways), [&](u32 frame) { return frames[frame] != 0; },
-        [&](u32 frame) { code_frame(code, cache, frame); });
+    for (u64 frame = 0; frame < c.sets * c.ways; frame++) {
+        if (code.either(frames[frame] != 0)) code_frame(code, cache, frame);
+    }
     code_replacement(code, c);
 }
 
@@ -226,20 +228,18 @@ inline void code_storage(Code& code) {
     Context& x = code.x;
     const System& s = *x.s;
     for (u32 i = 0; i < s.caches; i++) code_cache(code, old_number(code, &Renaming::caches, i));
-    const auto directory = [&](u32 i) { return old_number(code, &Renaming::directories, i); };
-    const auto table = [&](u32 i) { return old_number(code, &Renaming::tables, i); };
     for (u32 place = 0; place < code.coding.lines; place++) {
         const u32 line = old_number(code, &Renaming::lines, place);
+        const u32* const places = &line_place(x, 0, line);
         code_present(
-            code, static_cast<u32>(s.directories_used),
-            [&](u32 i) {
-                return line_place(x, directory_memory(x, directory(i)).records, line) != 0;
-            },
-            [&](u32 i) { code_directory(code, directory(i), line); });
+            code, &Renaming::directories, static_cast<u32>(s.directories_used),
+            [&](u32 i) { return places[directory_memory(x, i).records] != 0; },
+            [&](u32 i) { code_directory(code, i, line); });
+        const TBETable* const tables = x.tables;
         code_present(
-            code, static_cast<u32>(s.tables_used),
-            [&](u32 i) { return line_place(x, tbe_table(x, table(i)).records, line) != 0; },
-            [&](u32 i) { code_table(code, table(i), line); });
+            code, &Renaming::tables, static_cast<u32>(s.tables_used),
+            [&](u32 i) { return places[tables[i].records] != 0; },
+            [&](u32 i) { code_table(code, i, line); });
         code.contents(s.memory.image.in(x) + u64{line} * LINE_WORDS);
     }
 }
@@ -368,6 +368,7 @@ inline void write_unordered(Coder<Writer>& code, u32 head) {
         code_one_message(code, *text.message);
         code.values.by_kind = false;
         text.bits = static_cast<u32>(code.out.bits());
+        code.out.finish();
         if (code.out.overflow()) code.refuse("a message too long to be written");
         code.out = kept;
         u32 at = count++;
@@ -414,24 +415,46 @@ inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
     }
 }
 
+// Which slots have messages, and these.
+template <class Code>
+inline void code_slots(Code& code, const SlotOrder& order) {
+    Context& x = code.x;
+    u32 masks[WHEEL / 32] = {};
+    if constexpr (!Code::READS) {
+        const u8* const to = code.renaming.slots.to;
+        each_occupied(x, [&](u32 slot) { masks[to[slot] >> 5] |= 1u << (to[slot] & 31); });
+    }
+    const u32 slots = slots_in_use(x);
+    for (u32 first = 0; first < slots; first += 32) {
+        u32 mask = masks[first >> 5];
+        code.bits(mask, slots - first < 32 ? slots - first : 32);
+        for (; mask; mask &= mask - 1) {
+            const u32 place = first + static_cast<u32>(__builtin_ctz(mask));
+            code_slot(code, order, old_number(code, &Renaming::slots, place));
+        }
+    }
+}
+
 // ---------------------------------------------------------------- requesters
 
 template <class Code>
-inline void code_request(Code& code, LineRequest& request, const Requester& r) {
+inline void code_request(Code& outer, LineRequest& request, const Requester& r) {
+    Code code = outer;
     Context& x = code.x;
-    bool lanes = request.lanes != 0;
-    code.flag(lanes);
-    request.lanes = lanes;
-    i32 type = request.type;
-    code.member(type, RubyRequestType::NUM);
-    request.type = static_cast<i16>(type);
+    u32 known = static_cast<u32>(request.type) << 3 | u32{request.completed} << 2 |
+                u32{request.accepted} << 1 | u32{request.lanes != 0};
+    code.bits(known, 3 + bits_for(RubyRequestType::NUM + 1));
+    if constexpr (Code::READS) {
+        request.lanes = known & 1;
+        request.accepted = known >> 1 & 1;
+        request.completed = known >> 2 & 1;
+        request.type = static_cast<i16>(known >> 3);
+    }
     if (r.kind == RequesterKind::COALESCER) {
         code.small(request.sequence);
     } else if (r.kind == RequesterKind::SEQUENCER) {
         code.increments(request.linked);
     }
-    code.flag(request.accepted);
-    code.flag(request.completed);
     u32 failures = request.failures;
     code.small(failures);
     request.failures = static_cast<u8>(failures);
@@ -441,13 +464,14 @@ inline void code_request(Code& code, LineRequest& request, const Requester& r) {
         if (r.kind == RequesterKind::DMA)
             request.transfer = parts.free_transfers.at(x, parts.transfers_used++);
     }
+    outer.resume(code);
     if (r.kind != RequesterKind::DMA) return;
     const Access& access = access_at(x, request.access);
     if (access.kind != AccessKind::STORE) return;
     u8* const bytes = Dma_bytes(x, request) + (access_addresses(x, access)[0] & LINE_MASK);
     u32 value;
     __builtin_memcpy(&value, bytes, LOCATION_BYTES);
-    code.value(value);
+    outer.value(value);
     __builtin_memcpy(bytes, &value, LOCATION_BYTES);
 }
 
@@ -587,15 +611,12 @@ inline void code_system(Code& code, const SlotOrder& order) {
     for (u32 i = 0; i < s.controllers; i++)
         code_controller(code, old_number(code, &Renaming::controllers, i));
     code_storage(code);
-    const auto buffer = [&](u32 i) { return old_number(code, &Renaming::buffers, i); };
+    const MessageBuffer* const buffers = x.buffers;
     code_present(
-        code, s.buffers,
-        [&](u32 i) { return x.buffers[buffer(i)].head || x.buffers[buffer(i)].stalled_lines; },
-        [&](u32 i) { code_buffer(code, buffer(i)); });
-    const auto slot = [&](u32 i) { return old_number(code, &Renaming::slots, i); };
-    code_present(
-        code, slots_in_use(x), [&](u32 i) { return x.wheel[slot(i)].head != 0; },
-        [&](u32 i) { code_slot(code, order, slot(i)); });
+        code, &Renaming::buffers, s.buffers,
+        [&](u32 i) { return (buffers[i].head | buffers[i].stalled_lines) != 0; },
+        [&](u32 i) { code_buffer(code, i); });
+    code_slots(code, order);
     for (u32 i = 0; i < s.requesters; i++)
         code_requester(code, old_number(code, &Renaming::requesters, i));
     code_knowledge(code);

@@ -50,7 +50,20 @@ struct Words {
     u32 needed[MOST_AGENTS];  // what must be in the result that an agent waits for
 };
 
-struct Agents {
+// What steps change, besides the block.
+struct AgentsState {
+    u32 access[MOST_AGENTS][AGENT_SLOTS];
+    u8 current[MOST_AGENTS];  // slot + 1 of what the agent waits for
+    Oracle oracle;
+    Words word[MAX_LINES];
+    ScriptState done;  // of the script
+    // What a step came to.
+    u32 finding;
+    u32 found_agent, found_where, found_value;
+    bool out_of_tokens;
+};
+
+struct Agents : AgentsState {
     Coding coding;
     StepRules rules;
     u32 count;
@@ -61,17 +74,16 @@ struct Agents {
     Operation operations[MOST_OPERATIONS];
     u64 addresses[MOST_LOCATIONS];  // of locations
     u64 words[MAX_LINES];           // of the words of lines
-    // State, besides the block.
-    u32 access[MOST_AGENTS][AGENT_SLOTS];
-    u8 current[MOST_AGENTS];  // slot + 1 of what the agent waits for
-    Oracle oracle;
-    Words word[MAX_LINES];
     Script script;
-    // What a step came to.
-    u32 finding;
-    u32 found_agent, found_where, found_value;
-    bool out_of_tokens;
 
+    AgentsState& state() { return *this; }
+    // The last step of a kind that an agent has begun.
+    const ScriptStep* last(u32 agent, u8 op) const {
+        for (u32 i = done.at[agent]; i--;) {
+            if (script.steps[agent][i].op == op) return &script.steps[agent][i];
+        }
+        return nullptr;
+    }
     u32 locations() const { return coding.lines * coding.data; }
 };
 
@@ -100,7 +112,7 @@ inline u64 access_lines_key(const Access& access) { return 1 + (access.op << 8 |
 
 inline u32 stored_value(const Agents& a, const Access& access) {
     if (LIKELY(!a.script.used)) return a.oracle.pending(access.agent, access.where);
-    const ScriptStep* step = a.script.last(access.agent, 1);
+    const ScriptStep* step = a.last(access.agent, 1);
     return step ? step->value : FIRST_TOKEN;
 }
 
@@ -146,11 +158,11 @@ inline void client_loaded(Context& x, Access& access, u64, u32, const u8* bytes)
     u32 value;
     __builtin_memcpy(&value, bytes + (access_addresses(x, access)[0] & LINE_MASK), LOCATION_BYTES);
     if (UNLIKELY(a.script.used)) {
-        const ScriptStep* step = a.script.last(access.agent, 0);
+        const ScriptStep* step = a.last(access.agent, 0);
         if (value < FIRST_TOKEN || value >= FIRST_TOKEN + a.script.tokens)
             found(a, FOUND_VALUE, access.agent, access.where, value);
         else if (step && step->reg != NO_REGISTER)
-            a.script.registers_now[step->reg] = static_cast<u8>(value);
+            a.done.registers[step->reg] = static_cast<u8>(value);
     } else if (!a.oracle.end_load(access.agent, access.where, value)) {
         found(a, FOUND_VALUE, access.agent, access.where, value);
     }
@@ -239,8 +251,7 @@ inline bool script_needs_met(const Agents& a, const ScriptStep& step) {
     for (u32 other = 0; other < a.count; other++) {
         const u32 need = step.needs[other];
         if (!need) continue;
-        if (a.script.at[other] < need || (a.script.at[other] == need && !idle(a, other)))
-            return false;
+        if (a.done.at[other] < need || (a.done.at[other] == need && !idle(a, other))) return false;
     }
     return true;
 }
@@ -248,7 +259,7 @@ inline bool script_needs_met(const Agents& a, const ScriptStep& step) {
 // Whether any program has begun.
 inline bool script_begun(const Agents& a) {
     for (u32 agent = 0; agent < a.count; agent++) {
-        if (a.script.at[agent]) return true;
+        if (a.done.at[agent]) return true;
     }
     return false;
 }
@@ -278,8 +289,8 @@ inline u32 script_beginnings(Context& x, const Agents& a, Choice* out, u32 room)
         if (script.prepares) count = script_preparations(x, a, out, room);
     }
     for (u32 agent = 0; agent < a.count; agent++) {
-        if (script.at[agent] == script.length[agent] || count == room) continue;
-        const ScriptStep& step = script.steps[agent][script.at[agent]];
+        if (a.done.at[agent] == script.length[agent] || count == room) continue;
+        const ScriptStep& step = script.steps[agent][a.done.at[agent]];
         const bool free = idle(a, agent) || (step.overlaps && !a.access[agent][0]);
         if (free && script_needs_met(a, step) && may_begin(x, a, agent, step.op, step.where))
             out[count++] = {Choice::ISSUE, static_cast<u8>(agent), step.op, step.where};
@@ -350,7 +361,7 @@ inline u64 free_sequence(const Context& x, const Agents& a, u32 requester) {
 inline void begin(Context& x, Agents& a, Choice choice) {
     const u32 agent = choice.what;
     if (UNLIKELY(a.script.used)) {
-        if (!(choice.where & BEFOREHAND)) a.script.at[agent]++;
+        if (!(choice.where & BEFOREHAND)) a.done.at[agent]++;
         choice.where &= BEFOREHAND - 1;
     }
     const Operation& o = a.operations[choice.which];
@@ -508,70 +519,84 @@ inline void code_knowledge(Coder<Reader>& code) {
 }
 
 template <class Code>
-inline void code_access(Code& code, u32 agent, u32 slot, Access& access) {
-    Agents& a = agents_of(code.x);
+TINY inline void code_access(Code& code, u32 agent, u32 slot, Access& access) {
+    const Agents& a = agents_of(code.x);
     u32 op = access.op;
     u32 where = access.where;
-    code.small(op);
-    const u8 target = a.operations[op].target;
     if constexpr (!Code::READS) {
+        const u8 target = a.operations[op].target;
         if (target == LOCATION)
             where = renamed_location(a, code.renaming, where);
         else if (target != NOTHING)
             where = code.renaming.lines.to[where];
     }
-    code.small(where);
+    static_assert(MOST_OPERATIONS <= 16 && MOST_LOCATIONS <= 8);
+    u32 what = op << 3 | where;
+    code.bits(what, 7);
     code.small(access.open);
+    const Operation& o = a.operations[Code::READS ? what >> 3 : op];
     if constexpr (Code::READS) {
-        const Operation& o = a.operations[op];
         access.agent = static_cast<u8>(agent);
         access.slot = static_cast<u8>(slot);
-        access.op = static_cast<u8>(op);
-        access.where = static_cast<u8>(where);
+        access.op = static_cast<u8>(what >> 3);
+        access.where = what & 7;
         access.client = agent;
         access.kind = o.kind;
         access.scope = o.scope;
         access.size = LOCATION_BYTES;
-        access.lanes = target == NOTHING ? 0 : 1;
+        access.lanes = o.target == NOTHING ? 0 : 1;
         access.sequence = RELEASE_SEQUENCE;
         requester_at(code.x, a.agents[agent].requester).live++;
     }
-    if (a.operations[op].kind != AccessKind::RELEASE) code.small(access.sequence);
+    if (o.kind != AccessKind::RELEASE) code.small(access.sequence);
+}
+
+// The slots of an agent's accesses, a bit each, once lines have changed places.
+inline u32 renamed_slots(const Agents& a, const Renaming& r, u32 slots) {
+    if (LIKELY(r.same_lines)) return slots;
+    u32 renamed = slots & 1;
+    for (u32 left = slots >> 1; left; left &= left - 1)
+        renamed |= 2u << renamed_location(a, r, static_cast<u32>(__builtin_ctz(left)));
+    return renamed;
 }
 
 template <class Code>
-inline void code_agent(Code& code, u32 place) {
+inline void code_agent(Code& outer, u32 place) {
+    Code code = outer;
     Context& x = code.x;
     Agents& a = agents_of(x);
     const u32 agent = old_number(code, &Renaming::agents, place);
+    ClientState& client = requester_parts(x).clients.at(x, agent);
+    u32* const accesses = a.access[agent];
     u32 current = a.current[agent];
+    u32 slots = 0;
     if constexpr (!Code::READS) {
         if (current > 1) current = 2 + renamed_location(a, code.renaming, current - 2);
+        for (u32 slot = 0; slot <= a.locations(); slot++) slots |= u32{accesses[slot] != 0} << slot;
+        slots = renamed_slots(a, code.renaming, slots);
     }
-    code.small(current);
+    static_assert(AGENT_SLOTS < 16);
+    u32 known = current | u32{client.release != 0} << 4 | slots << 5;
+    code.bits(known, 5 + 1 + a.locations());
+    slots = known >> 5;
     if constexpr (Code::READS) {
-        a.current[agent] = static_cast<u8>(current);
-        for (u32& index : a.access[agent]) index = 0;
+        a.current[agent] = known & 15;
+        for (u32 slot = 0; slot <= a.locations(); slot++) accesses[slot] = 0;
     }
-    const auto old_slot = [&](u32 slot) {
+    for (; slots; slots &= slots - 1) {
+        u32 slot = static_cast<u32>(__builtin_ctz(slots));
         if constexpr (Code::READS)
-            return slot;
-        else
-            return slot ? 1 + old_location(a, code.renaming, slot - 1) : 0;
-    };
-    code_present(
-        code, 1 + a.locations(), [&](u32 slot) { return a.access[agent][old_slot(slot)] != 0; },
-        [&](u32 slot) {
-            u32& index = a.access[agent][old_slot(slot)];
-            if constexpr (Code::READS) index = access_new(x);
-            code_access(code, agent, old_slot(slot), access_at(x, index));
-        });
-    ClientState& client = requester_parts(x).clients.at(x, agent);
+            accesses[slot] = access_new(x);
+        else if (slot)
+            slot = 1 + old_location(a, code.renaming, slot - 1);
+        code_access(code, agent, slot, access_at(x, accesses[slot]));
+    }
     code.small(client.writes);
-    if (code.either(client.release != 0)) {
-        client.release = a.access[agent][0];
+    if (known >> 4 & 1) {
+        client.release = accesses[0];
         if (access_at(x, client.release).next_release) code.refuse("two releases of one agent");
     }
+    outer.resume(code);
 }
 
 template <class Code>
@@ -594,8 +619,8 @@ template <class Code>
 inline void code_script(Code& code) {
     Agents& a = agents_of(code.x);
     if (LIKELY(!a.script.used)) return;
-    for (u32 agent = 0; agent < a.count; agent++) code.word(a.script.at[agent]);
-    for (u32 i = 0; i < a.script.registers; i++) code.word(a.script.registers_now[i]);
+    for (u32 agent = 0; agent < a.count; agent++) code.word(a.done.at[agent]);
+    for (u32 i = 0; i < a.script.registers; i++) code.word(a.done.registers[i]);
 }
 
 template <class Code>

@@ -177,7 +177,10 @@ inline bool configure(Search& s, const u64* config) {
     }
     if (system.trouble || !set_renamings(m, config[CONFIG_RENAMINGS], at)) return false;
     if (!set_invariants(m.invariants, config[CONFIG_INVARIANTS], at)) return false;
-    m.regions = state_regions(m.x);
+    bool engines = false;
+    for (u32 i = 0; i < a.count; i++)
+        engines |= requester_at(m.x, a.agents[i].requester).kind == RequesterKind::DMA;
+    m.regions = state_regions(m.x, engines);
     if (m.regions.overflow) return false;
     m.start_state = static_cast<u8*>(malloc(m.regions.bytes));
     s.hit_count = system.counts.count;
@@ -263,17 +266,17 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
                 step.needs[other] = static_cast<u8>(*at++);
         }
     }
-    __builtin_memset(script.registers_now, FIRST_TOKEN, sizeof script.registers_now);
+    ScriptState& first = m.start_agents.done;
+    __builtin_memset(first.registers, FIRST_TOKEN, sizeof first.registers);
     model_start_state(m);
     const u32 zero = FIRST_TOKEN;
-    for (u32 location = 0; location < m.start_agents.locations(); location++) {
-        slicc_write_memory(m.block, m.start_agents.addresses[location],
+    for (u32 location = 0; location < m.agents.locations(); location++) {
+        slicc_write_memory(m.block, m.agents.addresses[location],
                            reinterpret_cast<const u8*>(&zero), LOCATION_BYTES);
     }
     m.regions.save(m.block, m.start_state);
     __builtin_memcpy(m.start_block, m.block, m.block_bytes);
-    m.start_agents.script = script;
-    m.agents = m.start_agents;
+    m.agents.script = script;
     s.parents.count = s.ways.count = s.level.count = s.next_level.count = 0;
     s.waiting = s.code_bytes = 0;
     return search_begin(s);
@@ -303,6 +306,7 @@ enum StatWord : u32 {
     STAT_FRONTIER,
     STAT_STATE,
     STAT_REGION_BYTES,
+    STAT_VISITED_BYTES,
     STAT_WORDS,
 };
 
@@ -312,8 +316,9 @@ inline void write_statistics(const Search& s, u64* stats) {
     stats[STAT_DEPTH] = s.depth ? s.depth - 1 : 0;
     stats[STAT_WAITING] = s.parents.count - s.expanded;
     stats[STAT_CODE_BYTES] = s.code_bytes;
-    stats[STAT_BYTES] = s.visited->bytes() + s.parents.room * sizeof(u32) +
-                        s.ways.room * sizeof(u16) + s.level.room + s.next_level.room;
+    stats[STAT_VISITED_BYTES] =
+        s.visited->bytes() + s.parents.count * sizeof(u32) + s.ways.count * sizeof(u16);
+    stats[STAT_BYTES] = stats[STAT_VISITED_BYTES] + s.level.room + s.next_level.room;
     stats[STAT_UNDER_WAY] = s.most_under_way;
     stats[STAT_WITHHELD] = s.withheld;
     stats[STAT_FRONTIER] = s.frontier_peak;

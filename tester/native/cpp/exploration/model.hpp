@@ -33,8 +33,8 @@ struct Model {
     Regions regions;
     Context x;
     Agents agents;
-    Agents start_agents;
-    Agents kept_agents;
+    AgentsState start_agents;
+    AgentsState kept_agents;
     Renaming* renamings = nullptr;
     u32 renaming_count = 0;
     KeyPlan key_plan;
@@ -46,7 +46,7 @@ struct Model {
 
 inline void model_start_state(Model& m) {
     m.regions.restore(m.block, m.start_state);
-    m.agents = m.start_agents;
+    m.agents.state() = m.start_agents;
     m.x.recent_address = NONE;
 }
 
@@ -55,7 +55,7 @@ inline void model_write(Model& m, const Renaming& renaming, Code& to) {
     Values values;
     Coder<Writer> code(m.x, m.agents.coding, renaming, values, to.bytes, sizeof to.bytes);
     code_system(code, m.agents.rules.order);
-    to.count = code.out.bytes();
+    to.count = code.out.finish();
     if (code.out.overflow()) values.refused = "a state longer than 8 KB";
     if (values.refused) m.refused = values.refused;
 }
@@ -90,7 +90,7 @@ inline u32 model_save(Model& m, Code& to) {
         model_write(m, m.renamings[best[i]], other);
         if (!before(other, to)) continue;
         to.count = other.count;
-        __builtin_memcpy(to.bytes, other.bytes, other.count);
+        __builtin_memcpy(to.bytes, other.bytes, other.count + BITS_ROOM);
         least = best[i];
     }
     return least;
@@ -118,14 +118,14 @@ inline bool model_keep(Model& m) {
     }
     m.regions.save(m.block, m.kept_state);
     pools_save(m.x, m.kept_state + m.regions.bytes);
-    m.kept_agents = m.agents;
+    m.kept_agents = m.agents.state();
     return true;
 }
 
 inline void model_come_back(Model& m) {
     m.regions.restore(m.block, m.kept_state);
     pools_restore(m.x, m.kept_state + m.regions.bytes);
-    m.agents = m.kept_agents;
+    m.agents.state() = m.kept_agents;
     m.x.recent_address = NONE;
 }
 

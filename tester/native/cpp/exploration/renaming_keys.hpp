@@ -151,11 +151,10 @@ inline void renaming_keys(const Context& x, const Agents& a, const KeyPlan& plan
         add_messages(x, a.coding, x.buffers[i].head, WHEEL + 16 + plan.label[slot], NO_OWNER,
                      plan.receiver[slot], keys);
     }
-    for (u32 slot = 0; slot < slots_in_use(x); slot++) {
-        if (!x.wheel[slot].head) continue;
+    each_occupied(x, [&](u32 slot) {
         add_messages(x, a.coding, x.wheel[slot].head, plan.label[slot], plan.sender[slot],
                      plan.receiver[slot], keys);
-    }
+    });
 }
 
 // The order of the keys under two renamings: below 0 if those of `one` come first.

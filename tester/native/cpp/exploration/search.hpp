@@ -103,36 +103,47 @@ inline void note_hits(Search& s, u32 state, u16 way) {
     }
 }
 
-// One step out of the state as it stands, and the state that it leads to.
-inline void expand_one(Search& s, Choice choice) {
+// A state that a step led to, and that may be a new one.
+struct Made {
+    Code code;
+    Fingerprint fingerprint;
+    u16 way;
+};
+
+// One step out of the state as it stands. False: it ends the search.
+inline bool make_one(Search& s, Choice choice, Made& made) {
     Model& m = s.m;
     model_apply(m, choice);
     s.steps++;
-    const u16 way = packed(choice);
-    note_hits(s, s.state, way);
+    made.way = packed(choice);
+    note_hits(s, s.state, made.way);
+    if (!m.refused && m.agents.finding) {
+        s.end = SEARCH_FOUND;
+        s.found_choice = made.way;
+        return false;
+    }
+    if (m.x.s->messages.live > s.most_under_way) s.most_under_way = m.x.s->messages.live;
+    if (!m.refused) model_save(m, made.code);
     if (m.refused) {
         s.end = SEARCH_REFUSED;
-    } else if (m.agents.finding) {
+        return false;
+    }
+    made.fingerprint = fingerprint(made.code.bytes, made.code.count);
+    s.visited->prefetch(made.fingerprint);
+    return true;
+}
+
+// Keep it if it is new. The system stands there still if there are invariants.
+inline void keep_made(Search& s, const Made& made) {
+    const Visited::Added added = s.visited->add(made.fingerprint);
+    if (added == Visited::OLD) return;
+    if (added == Visited::FULL || !enqueue(s, made.code, s.state, made.way)) {
+        s.end = SEARCH_MEMORY;
+    } else if (model_judge_invariants(s.m)) {
         s.end = SEARCH_FOUND;
-        s.found_choice = way;
-    } else {
-        if (m.x.s->messages.live > s.most_under_way) s.most_under_way = m.x.s->messages.live;
-        Code made;
-        model_save(m, made);
-        if (m.refused) {
-            s.end = SEARCH_REFUSED;
-            return;
-        }
-        const Visited::Added added = s.visited->add(fingerprint(made.bytes, made.count));
-        if (added == Visited::OLD) return;
-        if (added == Visited::FULL || !enqueue(s, made, s.state, way)) {
-            s.end = SEARCH_MEMORY;
-        } else if (model_judge_invariants(m)) {
-            s.end = SEARCH_FOUND;
-            s.found_choice = way;
-        } else if (__atomic_add_fetch(&s.visited->added, 1, __ATOMIC_RELAXED) >= s.most_states) {
-            s.end = SEARCH_FULL;
-        }
+        s.found_choice = made.way;
+    } else if (__atomic_add_fetch(&s.visited->added, 1, __ATOMIC_RELAXED) >= s.most_states) {
+        s.end = SEARCH_FULL;
     }
 }
 
@@ -141,15 +152,15 @@ inline bool note_outcome(Search& s) {
     const Script& script = s.m.agents.script;
     if (LIKELY(!script.used)) return true;
     for (u32 agent = 0; agent < s.m.agents.count; agent++) {
-        if (script.at[agent] < script.length[agent]) return true;
+        if (s.m.agents.done.at[agent] < script.length[agent]) return true;
     }
     for (u64 i = 0; i < s.outcomes.count; i++) {
-        if (!__builtin_memcmp(s.outcomes.items[i].registers, script.registers_now,
+        if (!__builtin_memcmp(s.outcomes.items[i].registers, s.m.agents.done.registers,
                               THREAD_REGISTERS))
             return true;
     }
     Outcome made;
-    __builtin_memcpy(made.registers, script.registers_now, THREAD_REGISTERS);
+    __builtin_memcpy(made.registers, s.m.agents.done.registers, THREAD_REGISTERS);
     made.state = s.state;
     return s.outcomes.add(made);
 }
@@ -188,9 +199,14 @@ inline void expand(Search& s, const u8* code) {
         s.end = SEARCH_MEMORY;
         return;
     }
-    for (u32 i = 0; i < count && !s.end; i++) {
-        if (i) model_come_back(m);
-        expand_one(s, choices[i]);
+    Made made;
+    for (u32 i = 0; i < count && make_one(s, choices[i], made); i++) {
+        // What is found in the table comes meanwhile.
+        const bool judged = m.invariants.count != 0;
+        if (!judged && i + 1 < count) model_come_back(m);
+        keep_made(s, made);
+        if (s.end) return;
+        if (judged && i + 1 < count) model_come_back(m);
     }
 }
 
