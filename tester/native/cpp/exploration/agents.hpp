@@ -61,6 +61,7 @@ struct AgentsState {
     u32 finding;
     u32 found_agent, found_where, found_value;
     bool out_of_tokens;
+    bool completed;  // a request
 };
 
 struct Agents : AgentsState {
@@ -144,6 +145,7 @@ inline void each_line(Context& x, const Access& access, Visit visit) {
 
 inline void access_ended(const Context& x, const Access& access) {
     Agents& a = agents_of(x);
+    a.completed = true;
     a.access[access.agent][access.slot] = 0;
     if (a.current[access.agent] == access.slot + 1) a.current[access.agent] = 0;
 }

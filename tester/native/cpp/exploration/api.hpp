@@ -15,7 +15,8 @@ enum ConfigWord : u32 {
     CONFIG_INCREMENTS,  // an agent and word
     CONFIG_BOUND,
     CONFIG_MOST_STATES,
-    CONFIG_WIDE,  // fingerprints of 128 bits
+    CONFIG_MOST_EDGES,  // steps that are kept, for what is judged when all are known
+    CONFIG_WIDE,        // fingerprints of 128 bits
     CONFIG_TO_REST,
     CONFIG_SPENT,       // whether spent messages are removed
     CONFIG_PRIVATE,     // controllers with private caches, a bit each
@@ -158,6 +159,7 @@ inline bool configure(Search& s, const u64* config) {
     a.bound = static_cast<u32>(config[CONFIG_BOUND]);
     a.operation_count = static_cast<u32>(config[CONFIG_OPERATIONS]);
     s.most_states = config[CONFIG_MOST_STATES];
+    s.edges.most = config[CONFIG_MOST_EDGES];
     m.private_caches = config[CONFIG_PRIVATE];
     const bool fits =
         slots_in_use(m.x) < WHEEL && system.topology.nodes <= 32 && system.engine.consumers < 64 &&
@@ -207,6 +209,7 @@ SLICC_API void slicc_explore_close(void* search) {
     s->ways.close();
     s->level.close();
     s->next_level.close();
+    s->edges.close();
     free(s);
 }
 
@@ -278,7 +281,7 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
     __builtin_memcpy(m.start_block, m.block, m.block_bytes);
     m.agents.script = script;
     s.parents.count = s.ways.count = s.level.count = s.next_level.count = 0;
-    s.waiting = s.code_bytes = 0;
+    s.waiting = s.code_bytes = s.edges.prints.count = 0;
     return search_begin(s);
 }
 
@@ -318,7 +321,9 @@ inline void write_statistics(const Search& s, u64* stats) {
     stats[STAT_CODE_BYTES] = s.code_bytes;
     stats[STAT_VISITED_BYTES] =
         s.visited->bytes() + s.parents.count * sizeof(u32) + s.ways.count * sizeof(u16);
-    stats[STAT_BYTES] = stats[STAT_VISITED_BYTES] + s.level.room + s.next_level.room;
+    stats[STAT_BYTES] = stats[STAT_VISITED_BYTES] + s.level.room + s.next_level.room +
+                        s.edges.to.count * sizeof(u64) + s.edges.from.count * sizeof(u32) +
+                        s.edges.prints.count * sizeof(u64);
     stats[STAT_UNDER_WAY] = s.most_under_way;
     stats[STAT_WITHHELD] = s.withheld;
     stats[STAT_FRONTIER] = s.frontier_peak;
@@ -343,6 +348,7 @@ SLICC_API void slicc_explore_help(void* helper, void* leader) {
     s.visited = s.leader->visited;
     s.parents.count = s.ways.count = s.next_level.count = 0;
     s.code_bytes = s.waiting = 0;
+    s.edges.prints.count = 0;
 }
 
 SLICC_API i64 slicc_explore_work(void* search, u64 budget) {
@@ -362,6 +368,18 @@ SLICC_API i64 slicc_explore_level(void* leader, void* const* helpers, u64 count,
     if (!s.end && complete && !next_level(s)) s.end = SEARCH_COMPLETE;
     write_statistics(s, stats);
     return s.end;
+}
+
+// All steps that were kept, see Edges; `counts`: of steps and of states, 0 where they were too many.
+SLICC_API void slicc_explore_edges(void* search, u64* to, u32* from, u64* prints, u64* counts) {
+    const Edges& edges = static_cast<Search*>(search)->edges;
+    if (to && edges.to.count) {
+        __builtin_memcpy(to, edges.to.items, edges.to.count * sizeof(u64));
+        __builtin_memcpy(from, edges.from.items, edges.from.count * sizeof(u32));
+        __builtin_memcpy(prints, edges.prints.items, edges.prints.count * sizeof(u64));
+    }
+    counts[0] = edges.to.count;
+    counts[1] = edges.prints.count;
 }
 
 // Why a state could not be written; nothing if none was refused.

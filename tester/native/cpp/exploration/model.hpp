@@ -158,6 +158,7 @@ inline bool two_writers(const Context& x, u32 lines, u64 owners) {
 
 inline void model_apply(Model& m, Choice choice) {
     m.agents.finding = FOUND_NOTHING;
+    m.agents.completed = false;
     m.x.steps = m.steps;
     m.x.steps_room = MOST_STEPS;
     m.x.steps_written = 0;

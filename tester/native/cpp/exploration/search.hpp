@@ -47,6 +47,49 @@ struct Outcome {
     u32 state;
 };
 
+// All steps, for what can only be judged when all are known; none once there are more than `most`.
+//
+// `to`: the fingerprint of the state that a step leads to, without its last bit, which says whether a
+// request was completed; `from`: the state's number, and in its last bit whether anything was
+// outstanding there. `prints`: fingerprints by number, without their last bits.
+struct Edges {
+    u64 most;
+    Sequence<u64> to;
+    Sequence<u32> from;
+    Sequence<u64> prints;
+
+    void close() {
+        to.close();
+        from.close();
+        prints.close();
+        to = {};
+        from = {};
+        prints = {};
+    }
+    void drop() {
+        close();
+        most = 0;
+    }
+    void state(u64 print) {
+        if (most && !prints.add(print & ~u64{1})) drop();
+    }
+    void step(u32 state, bool outstanding, u64 print, bool completed) {
+        if (!most) return;
+        const u64 there = (print & ~u64{1}) | u64{completed};
+        if (to.count == most || !to.add(there) || !from.add(state << 1 | outstanding)) drop();
+    }
+    // What a helper has of a level.
+    void append(Edges& other) {
+        if (!most) return;
+        if (!other.most || to.count + other.to.count > most ||
+            !to.append(other.to.items, other.to.count) ||
+            !from.append(other.from.items, other.from.count) ||
+            !prints.append(other.prints.items, other.prints.count))
+            drop();
+        other.to.count = other.from.count = other.prints.count = 0;
+    }
+};
+
 struct Search {
     Model m;
     Sequence<Outcome> outcomes;
@@ -61,10 +104,11 @@ struct Search {
     Sequence<u16> ways;
     Sequence<u8> level;  // codes behind their lengths
     Sequence<u8> next_level;
-    u64 at = 0;        // of the next code in `level` that nothing works on
-    u32 next = 0;      // whose code that is
-    u32 state = 0;     // that is expanded
-    u64 expanded = 0;  // states
+    u64 at = 0;                // of the next code in `level` that nothing works on
+    u32 next = 0;              // whose code that is
+    u32 state = 0;             // that is expanded
+    bool outstanding = false;  // whether anything is in it
+    u64 expanded = 0;          // states
     u64 depth = 0;
     u64 steps = 0;
     u64 code_bytes = 0;
@@ -73,6 +117,7 @@ struct Search {
     u64 most_states = 0;
     u64 frontier_peak = 0;
     u64 waiting = 0;
+    Edges edges;
     FirstHit* hits = nullptr;
     u64 hit_count = 0;  // cells
     // What was found.
@@ -129,6 +174,7 @@ inline bool make_one(Search& s, Choice choice, Made& made) {
         return false;
     }
     made.fingerprint = fingerprint(made.code.bytes, made.code.count);
+    s.edges.step(s.state, s.outstanding, made.fingerprint.low, m.agents.completed);
     s.visited->prefetch(made.fingerprint);
     return true;
 }
@@ -137,6 +183,7 @@ inline bool make_one(Search& s, Choice choice, Made& made) {
 inline void keep_made(Search& s, const Made& made) {
     const Visited::Added added = s.visited->add(made.fingerprint);
     if (added == Visited::OLD) return;
+    s.edges.state(made.fingerprint.low);
     if (added == Visited::FULL || !enqueue(s, made.code, s.state, made.way)) {
         s.end = SEARCH_MEMORY;
     } else if (model_judge_invariants(s.m)) {
@@ -169,6 +216,7 @@ inline void expand(Search& s, const u8* code) {
     Model& m = s.m;
     Choice choices[MOST_CHOICES];
     model_load(m, code);
+    s.outstanding = anything_outstanding(m.agents);
     const u32 delivered = moves(m.x, m.agents.rules, choices, MOST_CHOICES);
     if (!delivered) {
         const FindingKind rest = model_judge_rest(m);
@@ -274,6 +322,7 @@ inline bool merge_helper(Search& s, Search& helper) {
     for (u64 i = 0; i < s.hit_count; i++) {
         if (!s.hits[i].state) s.hits[i] = helper.hits[i];
     }
+    s.edges.append(helper.edges);
     s.waiting += s.parents.count - first;
     s.steps += helper.steps;
     s.code_bytes += helper.code_bytes;
@@ -300,7 +349,9 @@ inline bool search_begin(Search& s) {
     model_start_state(s.m);
     model_save(s.m, code);
     if (s.m.refused) return false;
-    s.visited->add(fingerprint(code.bytes, code.count));
+    const Fingerprint print = fingerprint(code.bytes, code.count);
+    s.visited->add(print);
     s.visited->added = 1;
+    s.edges.state(print.low);
     return enqueue(s, code, 0, 0);
 }
