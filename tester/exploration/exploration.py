@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from tester.exploration.completion import without_completion
 from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,
@@ -93,6 +94,8 @@ class Exploration:
     """A message's type, and how many of it."""
     interruption: BaseException | None = None
     """What ended it early: Ctrl-C, or a signal."""
+    completion_judged: bool = False
+    """Whether it is known that every request can be completed."""
     ways: Mapping[Cell, tuple[Choice, ...]] = field(default_factory=dict)
     """A shortest way to each cell, if they were asked for."""
 
@@ -106,6 +109,7 @@ class _Searched:
     cells: Mapping[Cell, tuple[Choice, ...]]
     piled_up: tuple[int, int] | None
     interruption: BaseException | None
+    completion_judged: bool = False
 
 
 def explore(
@@ -169,6 +173,7 @@ def _result(system: SmallSystem, rules: Rules, searched: _Searched) -> Explorati
         ways=searched.cells,
         piled_up=searched.piled_up,
         interruption=searched.interruption,
+        completion_judged=searched.completion_judged,
     )
 
 
@@ -195,7 +200,21 @@ def _search(
     finding = what_was_found(native) if end is End.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end is End.FULL else None
-    return _Searched(end, statistics, finding, native.refusal(), cells, piled_up, interruption)
+    edges = native.edges() if end is End.COMPLETE else None
+    stuck = None if edges is None else without_completion(edges)
+    if stuck is not None:
+        end = End.FOUND
+        finding = _no_completion(native, stuck) if report else None
+    return _Searched(
+        end,
+        statistics,
+        finding,
+        native.refusal(),
+        cells,
+        piled_up,
+        interruption,
+        edges is not None,
+    )
 
 
 # ------------------------------------------------------------------ what was found
@@ -210,6 +229,11 @@ def what_was_found(native: NativeSearch) -> Finding:
         return Finding(found.kind, trace, judged)
     kind = native.rest() if found.choice is None else found.kind
     return Finding(kind, trace, native.judgement())
+
+
+def _no_completion(native: NativeSearch, state: int) -> Finding:
+    trace = follow(native, native.concrete(native.way_to(state)))
+    return Finding(Kind.NO_COMPLETION, trace, native.judgement())
 
 
 def follow(native: NativeSearch, way: list[int]) -> tuple[Step, ...]:

@@ -41,6 +41,7 @@ _FUNCTIONS: Final = {
     "explore_help": (None, (_POINTER, _POINTER)),
     "explore_work": (_I64, (_POINTER, _U64)),
     "explore_level": (_I64, (_POINTER, _POINTER, _U64, _U64, _POINTER)),
+    "explore_edges": (None, (_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)),
     "explore_refusal": (ctypes.c_char_p, (_POINTER,)),
     "explore_found": (None, (_POINTER, _POINTER)),
     "explore_way": (_U64, (_POINTER, _U64, _POINTER, _U64)),
@@ -88,6 +89,8 @@ class Kind(IntEnum):
     TWO_WRITERS = 6
     INVARIANT = 7
     NO_END = 8
+    NO_COMPLETION = 9
+    """Found by `tester.exploration.completion`, when all steps are known."""
 
 
 class Fault(IntEnum):
@@ -121,6 +124,7 @@ class Statistics:
     frontier: int
     state: int
     region_bytes: int
+    visited_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,19 @@ class FoundAt:
     kind: Kind
     state: int
     choice: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """``start``: a state's number; ``to``: a fingerprint, as ``prints`` has it by number."""
+
+    start: npt.NDArray[np.uint32]
+    to: npt.NDArray[np.uint64]
+    prints: npt.NDArray[np.uint64]
+    completes: npt.NDArray[np.bool_]
+    """Whether a request was completed on the way."""
+    outstanding: npt.NDArray[np.bool_]
+    """Whether one was outstanding at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +191,9 @@ class Rules:
     messages whose delivery changes nothing, whenever it happens."""
     invariants: tuple[Invariant, ...] = ()
     """Of the author, besides what is always judged."""
+    most_edges: int = 1 << 24
+    """Steps that are kept, to judge in the end whether requests can always be completed; where
+    there are more, that is not judged."""
 
 
 def build(protocol: LoadedProtocol) -> SharedObject:
@@ -211,6 +231,7 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         bounds.increments,
         rules.bound,
         rules.most_states,
+        rules.most_edges,
         rules.wide,
         rules.to_rest,
         rules.local_steps,
@@ -315,6 +336,22 @@ class NativeSearch:
             self._handle, handles.ctypes.data, len(helpers), complete, out.ctypes.data
         )
         return End(end), Statistics(*map(int, out))
+
+    def edges(self) -> Edges | None:
+        """All steps; None: there were too many."""
+        counts = np.zeros(2, np.uint64)
+        search = self._library.explore_edges
+        search(self._handle, None, None, None, counts.ctypes.data)
+        steps, states = map(int, counts)
+        if not steps:
+            return None
+        to, prints = np.zeros(steps, np.uint64), np.zeros(states, np.uint64)
+        start = np.zeros(steps, np.uint32)
+        search(
+            self._handle, to.ctypes.data, start.ctypes.data, prints.ctypes.data, counts.ctypes.data
+        )
+        one = np.uint64(1)
+        return Edges(start >> np.uint32(1), to & ~one, prints, (to & one) != 0, (start & 1) != 0)
 
     def refusal(self) -> str:
         """Why a state could not be written; empty if none was refused."""

@@ -31,6 +31,7 @@ _HEADLINES: Final = {
     Kind.TWO_WRITERS: "two private caches may use a line at once, and one of them may write it",
     Kind.INVARIANT: "an invariant does not hold",
     Kind.NO_END: "steps without end",
+    Kind.NO_COMPLETION: "a request is outstanding, and no run from there completes any",
 }
 
 
@@ -190,7 +191,11 @@ def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
         within = ""
         if found.statistics.withheld:
             within = f" within the bound of {found.rules.bound} messages"
-        return "EXHAUSTED", f"clean{within}; a state was left out with probability {chance:.1g}"
+        text = f"clean{within}; a state was left out with probability {chance:.1g}"
+        if not found.completion_judged:
+            text += "; that requests can always be completed was not judged: "
+            text += f"more than {found.rules.most_edges:,} steps"
+        return "EXHAUSTED", text
     return "LIMIT", _limit(found, namer)
 
 

@@ -30,6 +30,8 @@ FIRST_ADDRESS: Final = 0x1000
 MOST_AGENTS: Final = 8
 MOST_LOCATIONS: Final = 8
 MOST_RENAMINGS: Final = 48
+_PREFETCHES: Final = "enable_prefetch"
+"""The parameter that says whether a machine asks its prefetcher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     description = _described(protocol, bounds)
     system = build_completed(protocol.info, description, 0)
     _check_system(system)
+    _check_prefetchers(protocol, system)
     roles = find_roles(protocol.info, description)
     agents = _agents(protocol, description, system, roles, bounds)
     _check_sizes(bounds, agents)
@@ -179,6 +182,18 @@ def _check_system(system: System) -> None:
                 )
 
 
+def _check_prefetchers(protocol: LoadedProtocol, system: System) -> None:
+    """They may be there, but nothing may ask them."""
+    for name in metadata(protocol)["prefetchers"]:
+        machine = name.partition(".")[0]
+        for controller in system.controllers:
+            if machine == controller.MACHINE and getattr(controller, _PREFETCHES, True):
+                raise ConfigError(
+                    f"{protocol.info.name} cannot be explored with {name}: set "
+                    f"machine.{machine}.parameters.{_PREFETCHES} = false"
+                )
+
+
 def _check_sizes(bounds: Bounds, agents: Sequence[ExploredAgent]) -> None:
     if not 1 <= len(agents) <= MOST_AGENTS:
         raise ConfigError(f"{len(agents)} agents, of 1 to {MOST_AGENTS} that can be explored")
@@ -213,7 +228,9 @@ def _described(protocol: LoadedProtocol, bounds: Bounds) -> SystemDescription:
             path = f"machine.{name}.cache.{cache}"
             changes |= {f"{path}.sets": 1, f"{path}.ways": 1, f"{path}.replacement": "lru"}
     for name in full.agents:
-        changes |= {f"agents.{name}.wavefronts": bounds.agents, f"agents.{name}.lanes": 1}
+        path = f"agents.{name}"
+        changes |= {f"{path}.requester": full.agents[name].requester}
+        changes |= {f"{path}.wavefronts": bounds.agents, f"{path}.lanes": 1}
     given = dict(bounds.assignments)
     unknown = [path for path in given if path in ("line_size", "network.delays")]
     if unknown:

@@ -349,8 +349,9 @@ def _metadata(
 ) -> str:
     """``kinds``: of each class of messages, what they ask, or the class.
     ``required``: objects that a system must give a machine to be run by this engine.
-    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry. ``spent``:
-    events of messages that it need not deliver."""
+    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry.
+    ``prefetchers``: what it refuses where it is used. ``spent``: events of messages that it need
+    not deliver."""
     machines = [
         {
             "name": writer.machine.name,
@@ -368,6 +369,7 @@ def _metadata(
         "kinds": [each.kind.members for each in messages],
         "uncoded": coded.refusals.unknown,
         "numbered": coded.refusals.numbered,
+        "prefetchers": coded.refusals.prefetchers,
         "spent": [event for each in coded.spent for event in each.events],
     }
     return json_text(data, indent=1) + "\n"

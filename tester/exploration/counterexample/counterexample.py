@@ -192,7 +192,7 @@ def _is_same(
         request = finding.request
         of_program = request is not None and request.role in (Role.ACTION, Role.OPEN)
         return of_program and verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS)
-    if found.kind is Kind.DEADLOCK:
+    if found.kind in (Kind.DEADLOCK, Kind.NO_COMPLETION):
         return verdict is Verdict.HANG
     if found.kind is Kind.LEAK:
         return verdict is Verdict.LEAK

@@ -50,6 +50,17 @@ def test_a_directory_that_is_none_is_refused_before_the_search(tmp_path: Path) -
     assert result.exit_code == MISUSE and "--output" in result.stderr
 
 
+@pytest.mark.parametrize("scenario", [False, True])
+def test_too_little_memory_is_said_before_the_work(
+    scenario: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime.native.system.available_memory", lambda: 1_000_000)
+    test = [str(shipped_folder("litmus") / "CoRR.litmus")] if scenario else []
+    result = gpu_tester("explore", "-p", "MSI", "--max-states", "20000", *test)
+    assert result.exit_code == MISUSE and not result.stdout
+    assert "--max-states 20000 may need 2 MB of memory, and this machine has 1 MB" in result.stderr
+
+
 def test_scenarios_are_decided(tmp_path: Path) -> None:
     tests = [str(shipped_folder("litmus") / f"{name}.litmus") for name in ("CoRR", "MP+line")]
     done = gpu_tester("explore", "-p", "MSI", *tests, "--no-progress")

@@ -20,7 +20,7 @@ from tester.exploration.report import (
 )
 from tester.exploration.small_system import Bounds
 from tester.scenario.machine_roles import find_roles
-from tests.planted.bug import Bug
+from tests.planted.bug import HANG, Bug, BugClass, Edit
 from tests.planted.bugs import BUGS
 from tests.tester.exploration.systems import hunted, protocol, searched
 
@@ -95,6 +95,38 @@ def test_a_limit_says_how_far_everything_was_explored() -> None:
 def test_what_does_not_fit_is_refused_by_name(bounds: Bounds, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         searched("MSI", bounds)
+
+
+PREFETCHER = Bug(
+    "msi-with-a-prefetcher",
+    BugClass.LEAK,
+    "MSI-cache.sm",
+    "None: a prefetcher stands there, which is asked only if a parameter says so.",
+    (
+        Edit(
+            "    Sequencer * sequencer;\n",
+            "    Sequencer * sequencer;\n    RubyPrefetcher * prefetcher;\n"
+            '    bool enable_prefetch := "False";\n',
+        ),
+        Edit(
+            "  state_declaration(State,",
+            '  structure(RubyPrefetcher, external="yes") {\n'
+            "    void observeMiss(Addr, RubyRequestType);\n  }\n"
+            "  void enqueuePrefetch(Addr address, RubyRequestType type) {\n  }\n"
+            "  state_declaration(State,",
+        ),
+    ),
+    HANG,
+)
+
+
+def test_a_prefetcher_is_refused_where_it_is_used(tmp_path: Path) -> None:
+    planted = load_protocol(str(PREFETCHER.plant(tmp_path)), native=True)
+    bounds = Bounds(locations=1)
+    assert explore(planted, bounds, ONCE).verdict is Verdict.EXHAUSTED
+    used = (("machine.L1Cache.parameters.enable_prefetch", True),)
+    with pytest.raises(ConfigError, match=r"explored with L1Cache\.prefetcher: set"):
+        explore(planted, replace(bounds, assignments=used), ONCE)
 
 
 def test_cells_of_an_exhausted_system() -> None:

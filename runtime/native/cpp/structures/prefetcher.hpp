@@ -12,14 +12,18 @@ inline Controller& controller(const Context& x, u32 id);
 // Generated: the author's enqueuePrefetch.
 inline void machine_enqueue_prefetch(Context& x, Controller& c, u64 address, i32 kind);
 
-inline RubyPrefetcher& prefetcher_of(const Context& x, u32 prefetcher) {
+// Of one that is used.
+inline RubyPrefetcher& prefetcher_of(Context& x, u32 prefetcher) {
+#ifdef SLICC_UNTIMED  // what it has seen is part of no state: a system in which it is used is refused
+    pool_exhausted(x, POOL_FAR);
+#endif
     return x.s->library.prefetchers.in(x)[prefetcher];
 }
 
 // The next prefetcher; called once for each when the system is built.
 inline u32 RubyPrefetcher_create(Context& x, u32 controller) {
     const u32 prefetcher = static_cast<u32>(x.s->library.prefetchers_used++);
-    prefetcher_of(x, prefetcher).controller = controller;
+    x.s->library.prefetchers.in(x)[prefetcher].controller = controller;
     return prefetcher;
 }
 

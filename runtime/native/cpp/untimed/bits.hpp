@@ -1,65 +1,59 @@
 // Numbers of a few bits, one behind the other.
 //
-// Invariant: what was put is got back by the same calls in the same order. The last byte is filled
-// with zeros, so equal sequences have equal bytes.
+// Both are a few words, so that a function that writes or reads many numbers can keep them in
+// registers. Invariant: what was put is got back by the same calls in the same order. The last byte is
+// filled with zeros, so equal sequences have equal bytes.
 
 #pragma once
 
 #include "block/base.hpp"
 
+inline constexpr u64 BITS_ROOM = 8;   // bytes behind what is written or read that are touched, too
+inline constexpr u32 MOST_BITS = 56;  // of a number
+
 struct BitWriter {
     u8* start;
-    u8* end;  // of the room
+    u8* end;  // of the room, less BITS_ROOM
     u8* at;
     u64 held = 0;
     u32 count = 0;
-    bool overflow = false;
 
-    BitWriter(u8* to, u64 room) : start(to), end(to + room), at(to) {}
+    BitWriter(u8* to, u64 room) : start(to), end(to + room - BITS_ROOM), at(to) {}
 
     TINY void put(u64 value, u32 bits) {
         INVARIANT(bits <= 32 && !(value >> bits));
         held |= value << count;
         count += bits;
-        if (count < 32) return;
-        if (UNLIKELY(end - at < 8)) {
-            overflow = true;
-            at = start;
+        if (UNLIKELY(count >= 32)) {
+            const u32 low = static_cast<u32>(held);
+            __builtin_memcpy(at, &low, 4);
+            at = at + 4 < end ? at + 4 : end;
+            held >>= 32;
+            count -= 32;
         }
-        const u32 low = static_cast<u32>(held);
-        __builtin_memcpy(at, &low, 4);
-        at += 4;
-        held >>= 32;
-        count -= 32;
     }
 
+    // Whether more was put than there is room for.
+    bool overflow() const { return at == end; }
     u64 bits() const { return static_cast<u64>(at - start) * 8 + count; }
-
-    // The bytes so far; nothing may be put behind them.
-    u64 finish() {
-        for (; count; count = count > 8 ? count - 8 : 0) {
-            *at++ = static_cast<u8>(held);
-            held >>= 8;
-        }
-        return static_cast<u64>(at - start);
+    // The bytes so far.
+    u64 finish() {  // and zeros behind them up to the next word
+        __builtin_memcpy(at, &held, 8);
+        return static_cast<u64>(at - start) + (count + 7) / 8;
     }
 };
 
 struct BitReader {
-    const u8* at;
-    u64 held = 0;
-    u32 count = 0;
+    const u8* start;
+    u64 at = 0;  // in bits
 
-    explicit BitReader(const u8* from) : at(from) {}
+    explicit BitReader(const u8* from) : start(from) {}
 
     TINY u64 get(u32 bits) {
-        while (count < bits) {
-            held |= u64{*at++} << count;
-            count += 8;
-        }
-        const u64 value = held & ((u64{1} << bits) - 1);
-        held >>= bits;
-        count -= bits;
+        u64 held;
+        __builtin_memcpy(&held, start + (at >> 3), 8);
+        const u64 value = held >> (at & 7) & ((u64{1} << bits) - 1);
+        at += bits;
         return value;
     }
 };

@@ -35,29 +35,19 @@ inline u32 bits_for(u32 values) {
     return bits;
 }
 
-struct Writer {
-    static constexpr bool READS = false;
-    Context& x;
-    const Coding& coding;
-    const Renaming& renaming;
-    BitWriter out;
-    u8 kind[MAX_TOKENS];         // of a value: 0 CLEARED, 1 DEAD, then what is known about it
+// What is known of values while a state is written. Kinds: 0 CLEARED, 1 DEAD, then what is known.
+struct Values {
+    u8 kind[MAX_TOKENS];         // of a value
     u8 group[MAX_TOKENS];        // of a kind: kinds of which the same is known are in one
+    u64 signature[MAX_TOKENS];   // of a kind: what is known
+    bool owed[MAX_TOKENS];       // of a kind: whether a judgement may still ask for it
     u8 number[MAX_TOKENS] = {};  // of a kind, in the order of writing; 0: not written yet
     u8 kind_of[MAX_TOKENS];      // of a number
+    u32 kinds = DEAD;            // the last one
     u32 numbers = DEAD + 1;
     bool by_kind = false;           // for comparing: write groups
     const char* refused = nullptr;  // why the state cannot be written
 
-    Writer(Context& context, const Coding& c, const Renaming& r, u8* to, u64 room)
-        : x(context), coding(c), renaming(r), out(to, room) {}
-
-    void bits(u32& value, u32 count) { out.put(value, count); }
-    void flag(bool& value) { out.put(value, 1); }
-    bool either(bool value) {
-        out.put(value, 1);
-        return value;
-    }
     u32 number_of(u32 which) {
         if (which <= DEAD) return which;
         if (by_kind && !number[which]) return MAX_TOKENS + group[which];
@@ -67,39 +57,88 @@ struct Writer {
         }
         return number[which];
     }
-    void value(u32& stored) {
-        u32 written = number_of(stored < MAX_TOKENS ? kind[stored] : DEAD);
+};
+
+// Numbers of no fixed size: three bits at a time, each with one that says whether more follow.
+inline COLD BitWriter put_small(BitWriter out, u64 value) {
+    for (; value >= 8; value >>= 3) out.put(8 | (value & 7), 4);
+    out.put(value, 4);
+    return out;
+}
+
+struct Got {
+    BitReader in;
+    u64 value;
+};
+
+inline COLD Got get_small(BitReader in) {
+    u64 value = 0;
+    for (u32 shift = 0;; shift += 3) {
+        const u64 next = in.get(4);
+        value |= (next & 7) << shift;
+        if (next < 8) return {in, value};
+    }
+}
+
+// The coders are small enough to be copied: where many fields follow each other, a copy is kept in
+// registers, and `resume` takes over from it.
+struct Writer {
+    static constexpr bool READS = false;
+    Context& x;
+    const Coding& coding;
+    const Renaming& renaming;
+    Values& values;
+    BitWriter out;
+
+    Writer(Context& context, const Coding& c, const Renaming& r, Values& v, u8* to, u64 room)
+        : x(context), coding(c), renaming(r), values(v), out(to, room) {}
+
+    TINY void resume(const Writer& after) { out = after.out; }
+    void refuse(const char* why) { values.refused = why; }
+
+    TINY void bits(u32& value, u32 count) { out.put(value, count); }
+    TINY void flag(bool& value) { out.put(value, 1); }
+    TINY bool either(bool value) {
+        out.put(value, 1);
+        return value;
+    }
+    TINY void value(u32& stored) {
+        u32 written = values.number_of(stored < MAX_TOKENS ? values.kind[stored] : DEAD);
         small(written);
     }
-    void line(u32& index) { out.put(renaming.lines.to[index], coding.line_bits); }
-    void requester(u32& index) {
+    TINY void line(u32& index) { out.put(renaming.lines.to[index], coding.line_bits); }
+    TINY void requester(u32& index) {
         u32 written = renaming.requesters.to[index];
         small(written);
     }
 
-    void small(u32& value) {
-        u32 rest = value;
-        for (; rest >= 8; rest >>= 3) out.put(8 | (rest & 7), 4);
-        out.put(rest, 4);
-    }
-    void small(u64& value) {
-        u64 rest = value;
-        for (; rest >= 8; rest >>= 3) out.put(8 | (rest & 7), 4);
-        out.put(rest, 4);
+    template <class Number>
+    TINY void small(Number& value) {
+        if (LIKELY(value < 8))
+            out.put(value, 4);
+        else
+            out = put_small(out, value);
     }
     // A word, or an increment of it: its bits are those of agents.
     template <class Number>
-    void increments(Number& count) {
+    TINY void increments(Number& count) {
+        if (LIKELY(!count))
+            out.put(0, 4);
+        else
+            out = put_small(out, renamed_increments(count));
+    }
+    template <class Number>
+    u64 renamed_increments(Number count) const {
         const u32 all = coding.agents * coding.increments;
         Number renamed = static_cast<Number>(all < 32 ? count >> all << all : 0);
         for (u32 agent = 0; agent < coding.agents; agent++) {
             const u64 mine = count >> (agent * coding.increments) & ((1u << coding.increments) - 1);
             renamed |= static_cast<Number>(mine << (renaming.agents.to[agent] * coding.increments));
         }
-        small(renamed);
+        return renamed;
     }
-    u32 node_number(u32 node) const { return renaming.nodes.to[node]; }
-    u64 node_set(u64 set) const {
+    TINY u32 node_number(u32 node) const { return renaming.nodes.to[node]; }
+    TINY u64 node_set(u64 set) const {
         if (LIKELY(renaming.same)) return set;
         u64 renamed = 0;
         for (u64 rest = set; rest; rest &= rest - 1)
@@ -116,24 +155,31 @@ struct Reader {
 
     Reader(Context& context, const Coding& c, const u8* from) : x(context), coding(c), in(from) {}
 
-    void bits(u32& value, u32 count) { value = static_cast<u32>(in.get(count)); }
-    void flag(bool& value) { value = in.get(1) != 0; }
-    bool either(bool) { return in.get(1) != 0; }
-    void value(u32& stored) { small(stored); }
-    void line(u32& index) { index = static_cast<u32>(in.get(coding.line_bits)); }
+    TINY void resume(const Reader& after) { in = after.in; }
+    void refuse(const char*) { fail(x, ErrorKind::UNDELIVERABLE); }
+
+    TINY void bits(u32& value, u32 count) { value = static_cast<u32>(in.get(count)); }
+    TINY void flag(bool& value) { value = in.get(1) != 0; }
+    TINY bool either(bool) { return in.get(1) != 0; }
+    TINY void value(u32& stored) { small(stored); }
+    TINY void line(u32& index) { index = static_cast<u32>(in.get(coding.line_bits)); }
     template <class Number>
     void increments(Number& count) {
         small(count);
     }
-    void requester(u32& index) { small(index); }
+    TINY void requester(u32& index) { small(index); }
 
     template <class Number>
-    void small(Number& value) {
-        value = 0;
-        for (u32 shift = 0;; shift += 3) {
-            const u64 next = in.get(4);
-            value = static_cast<Number>(value | static_cast<Number>(next & 7) << shift);
-            if (next < 8) return;
+    TINY void small(Number& value) {
+        BitReader after = in;
+        const u64 first = after.get(4);
+        if (LIKELY(first < 8)) {
+            in = after;
+            value = static_cast<Number>(first);
+        } else {
+            const Got got = get_small(in);
+            in = got.in;
+            value = static_cast<Number>(got.value);
         }
     }
 };
@@ -149,23 +195,23 @@ struct Coder : Base {
     using Base::small;
     using Base::value;
 
-    void member(i32& member, i32 count) {
+    TINY void member(i32& member, i32 count) {
         u32 number = static_cast<u32>(member);
         bits(number, bits_for(static_cast<u32>(count) + 1));
         member = static_cast<i32>(number);
     }
-    void integer(i32& number) {
+    TINY void integer(i32& number) {
         u32 folded = static_cast<u32>(number) << 1 ^ static_cast<u32>(number >> 31);
         small(folded);
         number = static_cast<i32>(folded >> 1 ^ (0 - (folded & 1)));
     }
     template <class Number>
-    void word(Number& number) {
+    TINY void word(Number& number) {
         u64 wide = number;
         small(wide);
         number = static_cast<Number>(wide);
     }
-    void address(u64& address) {
+    TINY void address(u64& address) {
         enum : u32 { ZERO, LINE, BYTE, OTHER };
         const u64 distance = address - this->coding.base;
         const bool known = distance < u64{this->coding.lines} << LINE_BITS;
@@ -183,7 +229,7 @@ struct Coder : Base {
             address = this->coding.base + (u64{line} << LINE_BITS) + (tag == BYTE ? offset : 0);
         }
     }
-    void machine(MachineID& machine) {
+    TINY void machine(MachineID& machine) {
         const u32 nodes = this->coding.nodes;
         u32 number = nodes;
         if constexpr (!READS) {
@@ -201,7 +247,7 @@ struct Coder : Base {
             machine = number == nodes ? INVALID_MACHINE : machine_of_node(this->x, number);
         }
     }
-    void nodes(NetDest& set) {
+    TINY void nodes(NetDest& set) {
         static_assert(NODE_WORDS == 1);
         u32 low = 0;
         if constexpr (!READS) low = static_cast<u32>(this->node_set(set.w[0]));
@@ -209,7 +255,7 @@ struct Coder : Base {
         if constexpr (READS) set.w[0] = low;
     }
     // The bytes of a line.
-    void contents(u64* data) {
+    TINY void contents(u64* data) {
         u8* const bytes = reinterpret_cast<u8*>(data);
         for (u32 place = 0; place < this->coding.data; place++) {
             u32 stored;
@@ -217,13 +263,23 @@ struct Coder : Base {
             value(stored);
             __builtin_memcpy(bytes + place * LOCATION_BYTES, &stored, LOCATION_BYTES);
         }
-        if (!this->coding.word) return;
-        u32 count;
-        __builtin_memcpy(&count, bytes + LINE_BYTES - LOCATION_BYTES, LOCATION_BYTES);
-        increments(count);
-        __builtin_memcpy(bytes + LINE_BYTES - LOCATION_BYTES, &count, LOCATION_BYTES);
+        if (UNLIKELY(this->coding.word))
+            aside([&](Coder& code) { code.counter(bytes + LINE_BYTES - LOCATION_BYTES); });
     }
-    void block(DataBlock& block) {
+    void counter(u8* at) {
+        u32 count;
+        __builtin_memcpy(&count, at, LOCATION_BYTES);
+        increments(count);
+        __builtin_memcpy(at, &count, LOCATION_BYTES);
+    }
+    // With a copy of the coder, so that this one can stay in registers.
+    template <class F>
+    TINY void aside(F f) {
+        Coder copy = *this;
+        f(copy);
+        this->resume(copy);
+    }
+    TINY void block(DataBlock& block) {
         u64 any = block.logged;
         if constexpr (!READS) {
             for (u64 part : block.data) any |= part;
@@ -234,7 +290,7 @@ struct Coder : Base {
         }
         if constexpr (READS) block = DataBlock{};
         contents(block.data);
-        if (either(block.logged != 0)) log(block);
+        if (UNLIKELY(either(block.logged != 0))) aside([&](Coder& code) { code.log(block); });
     }
     // What atomic operations replaced, the newest first.
     void log(DataBlock& block) {
@@ -245,7 +301,7 @@ struct Coder : Base {
             for (u32 i = 0; i < count && i < 16; i++) contents(kept[i]);
             for (u32 i = count; i-- > 0;) DataBlock_log(this->x, block, kept[i]);
         } else {
-            if (count > 16) this->refused = "more than 16 old values of a line";
+            if (count > 16) this->refuse("more than 16 old values of a line");
             u32 handle = block.log;
             for (u32 i = 0; i < count && i < 16; i++) {
                 LogNode& node = of_handle<LogNode>(this->x, handle);
@@ -256,7 +312,7 @@ struct Coder : Base {
             }
         }
     }
-    void mask(WriteMask& mask) {
+    TINY void mask(WriteMask& mask) {
         enum : u32 { EMPTY, FULL, OTHER };
         static_assert(MASK_WORDS == 1);
         constexpr u64 ALL = LINE_BYTES == 64 ? ~u64{0} : (u64{1} << (LINE_BYTES & 63)) - 1;
@@ -267,24 +323,27 @@ struct Coder : Base {
         } else {
             mask.m[0] = tag == FULL ? ALL : 0;
         }
-        if (!either(mask.atomics != 0)) {
+        if (UNLIKELY(either(mask.atomics != 0)))
+            aside([&](Coder& code) { code.operations(mask.atomics); });
+        else
             mask.atomics = 0;
-        } else if constexpr (READS) {
-            u32 count = 0;
+    }
+    void operations(u32& list) {
+        u32 count = 0;
+        if constexpr (READS) {
             u32 last = 0;
             small(count);
-            mask.atomics = 0;
+            list = 0;
             for (; count; count--) {
                 AtomicNode node = {};
                 operation(node);
-                atomics_append(this->x, mask.atomics, last, node.offset, node.kind, node.size,
-                               node.operand, node.compare);
+                atomics_append(this->x, list, last, node.offset, node.kind, node.size, node.operand,
+                               node.compare);
             }
         } else {
-            u32 count = 0;
-            for (u32 h = mask.atomics; h; h = of_handle<AtomicNode>(this->x, h).next) count++;
+            for (u32 h = list; h; h = of_handle<AtomicNode>(this->x, h).next) count++;
             small(count);
-            for (u32 h = mask.atomics; h; h = of_handle<AtomicNode>(this->x, h).next) {
+            for (u32 h = list; h; h = of_handle<AtomicNode>(this->x, h).next) {
                 AtomicNode node = of_handle<AtomicNode>(this->x, h);
                 operation(node);
             }
@@ -317,7 +376,8 @@ struct Coder : Base {
 // ---------------------------------------------------------------- the library's messages
 
 template <class Code>
-inline void code_fields(Code& code, RubyRequest& m) {
+inline void code_fields(Code& outer, RubyRequest& m) {
+    Code code = outer;
     code.address(m.LineAddress);
     code.small(m.instSeqNum);
     code.member(m.Type, RubyRequestType::NUM);
@@ -328,10 +388,12 @@ inline void code_fields(Code& code, RubyRequest& m) {
     code.integer(m.contextId);
     code.mask(m.writeMask);
     code.block(m.WTData);
+    outer.resume(code);
 }
 
 template <class Code>
-inline void code_fields(Code& code, SequencerMsg& m) {
+inline void code_fields(Code& outer, SequencerMsg& m) {
+    Code code = outer;
     code.address(m.LineAddress);
     code.address(m.PhysicalAddress);
     code.member(m.Type, SequencerRequestType::NUM);
@@ -339,10 +401,12 @@ inline void code_fields(Code& code, SequencerMsg& m) {
     code.member(m.MessageSize, MessageSizeType::NUM);
     code.mask(m.writeMask);
     code.block(m.DataBlk);
+    outer.resume(code);
 }
 
 template <class Code>
-inline void code_fields(Code& code, MemoryMsg& m) {
+inline void code_fields(Code& outer, MemoryMsg& m) {
+    Code code = outer;
     code.address(m.addr);
     code.member(m.Type, MemoryRequestType::NUM);
     code.integer(m.Len);
@@ -355,4 +419,5 @@ inline void code_fields(Code& code, MemoryMsg& m) {
     code.flag(m.isGLCSet);
     code.flag(m.isSLCSet);
     code.block(m.DataBlk);
+    outer.resume(code);
 }

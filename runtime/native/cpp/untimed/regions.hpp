@@ -74,7 +74,8 @@ inline void add_cache(Regions& regions, const CacheMemory& c) {
     regions.add(c.touched, c.sets * (c.tree_words ? c.tree_words : c.ways) * sizeof(u64));
 }
 
-inline void add_requesters(const Context& x, Regions& regions) {
+// `engines`: whether DMA sequencers are used.
+inline void add_requesters(const Context& x, Regions& regions, bool engines) {
     const RequesterParts& parts = requester_parts(x);
     regions.add(x.s->requester_parts.offset, offsetof(RequesterParts, sort_bits));
     regions.add(parts.requesters);
@@ -82,8 +83,10 @@ inline void add_requesters(const Context& x, Regions& regions) {
     regions.add(parts.requests);
     regions.add(parts.clients);
     regions.add(parts.marks);
-    regions.add(parts.transfers);
-    regions.add(parts.free_transfers);
+    if (engines) {
+        regions.add(parts.transfers);
+        regions.add(parts.free_transfers);
+    }
 }
 
 // The pools from which things of a state are.
@@ -122,7 +125,7 @@ inline void pools_restore(const Context& x, const u8* from) {
 }
 
 // Of a system whose lines are all known.
-inline Regions state_regions(const Context& x) {
+inline Regions state_regions(const Context& x, bool engines) {
     const System& s = *x.s;
     Regions regions;
     regions.add(0, sizeof(System));
@@ -148,7 +151,7 @@ inline Regions state_regions(const Context& x) {
     regions.add(parts.locks);
     regions.add(parts.tracked);
     regions.add(s.controller_parts);
-    add_requesters(x, regions);
+    add_requesters(x, regions, engines);
     regions.merge();
     return regions;
 }

@@ -28,6 +28,7 @@ struct Permutation {
 
 struct Renaming {
     bool same;  // the identity
+    bool same_lines;
     Permutation<MAX_NAMED> controllers, nodes, buffers, requesters, caches, tables, directories;
     Permutation<WHEEL> slots;
     Permutation<MAX_LINES> lines;
@@ -120,7 +121,8 @@ inline void rename_everything(const Context& x, Renaming& r) {
     Permutation<MAX_NAMED> ports;
     rename_owned(r, s.ports, ports, [&](u32 i) { return controller_of_node(x, x.ports[i].owner); });
     for (u32 i = 0; i < s.ports; i++) r.slots.set(slot_of_port(x, i), slot_of_port(x, ports.to[i]));
-    r.same = true;
+    r.same_lines = true;
+    for (u32 i = 0; i < MAX_LINES; i++) r.same_lines &= r.lines.to[i] == i;
+    r.same = r.same_lines;
     for (u32 i = 0; i < MAX_NAMED; i++) r.same &= r.controllers.to[i] == i;
-    for (u32 i = 0; i < MAX_LINES; i++) r.same &= r.lines.to[i] == i;
 }

@@ -43,48 +43,58 @@ inline u32 old_number(const Code& code, const Permutation<ROOM> Renaming::* thin
         return (code.renaming.*things).from[index];
 }
 
-template <class Code>
-inline void refuse(Code& code, const char* why) {
-    if constexpr (!Code::READS)
-        code.refused = why;
-    else
-        fail(code.x, ErrorKind::UNDELIVERABLE);
+// Which of `count` things there are, a bit each in the order of their new numbers, and then those
+// that are. `has` asks the system about an old number, `visit` gets one.
+template <class Code, u32 ROOM, class Has, class Visit>
+TINY inline void code_present(Code& code, const Permutation<ROOM> Renaming::* things, u32 count,
+                              Has has, Visit visit) {
+    for (u32 first = 0; first < count; first += 32) {
+        const u32 part = count - first < 32 ? count - first : 32;
+        u32 mask = 0;
+        if constexpr (!Code::READS) {
+            const u8* const from = (code.renaming.*things).from + first;
+            for (u32 i = 0; i < part; i++) mask |= u32{has(from[i])} << i;
+        }
+        code.bits(mask, part);
+        for (; mask; mask &= mask - 1) {
+            visit(old_number(code, things, first + static_cast<u32>(__builtin_ctz(mask))));
+        }
+    }
+}
+
+// The same of lines.
+template <class Code, class Has, class Visit>
+TINY inline void code_lines(Code& code, Has has, Visit visit) {
+    code_present(code, &Renaming::lines, code.coding.lines, has, visit);
 }
 
 // ---------------------------------------------------------------- controllers
 
+// In the order of lines, which is not that of locking.
 template <class Code>
 inline void code_locks(Code& code, Controller& c) {
-    u32 count = c.locked;
-    if (!code.either(count != 0)) return;
-    code.small(count);
     LineLock* locks = controller_locks(code.x, c);
-    if constexpr (Code::READS) c.locked = count;
-    // In the order of lines, which is not that of locking.
-    for (u32 place = 0, done = 0; place < code.coding.lines && done < count; place++) {
-        const u32 line = old_number(code, &Renaming::lines, place);
-        const u64 address = code.coding.base + (u64{line} << LINE_BITS);
-        LineLock* lock = nullptr;
-        if constexpr (!Code::READS) lock = controller_lock(code.x, c, address);
-        if (!code.either(lock != nullptr)) continue;
-        if constexpr (Code::READS) {
-            lock = &locks[done];
-            *lock = {address, c.mandatory_queue};
-        }
-        if (lock->queue != c.mandatory_queue) refuse(code, "a line locked for another queue");
-        done++;
-    }
+    const auto address = [&](u32 line) { return code.coding.base + (u64{line} << LINE_BITS); };
+    code_lines(
+        code, [&](u32 line) { return controller_lock(code.x, c, address(line)) != nullptr; },
+        [&](u32 line) {
+            if constexpr (Code::READS) {
+                locks[c.locked++] = {address(line), c.mandatory_queue};
+            } else if (controller_lock(code.x, c, address(line))->queue != c.mandatory_queue) {
+                code.refuse("a line locked for another queue");
+            }
+        });
 }
 
 template <class Code>
 inline void code_waiting(Code& code, Controller& c) {
     if (c.waiting == NIL) return;
     static_assert(sizeof(WaitRow) <= 8);
-    for (u32 place = 0; place < code.coding.lines; place++) {
-        const u32 line = old_number(code, &Renaming::lines, place);
-        WaitRow& row = controller_parts(code.x).waiting.at(code.x, c.waiting + line);
-        if (code.either(row != 0)) code.word(row);
-    }
+    const auto row = [&](u32 line) -> WaitRow& {
+        return controller_parts(code.x).waiting.at(code.x, c.waiting + line);
+    };
+    code_lines(
+        code, [&](u32 line) { return row(line) != 0; }, [&](u32 line) { code.word(row(line)); });
 }
 
 template <class Code>
@@ -92,7 +102,7 @@ inline void code_controller(Code& code, u32 id) {
     Context& x = code.x;
     Controller& c = controller(x, id);
     if (code.either(x.wakes[0] >> id & 1)) x.wakes[0] |= u64{1} << id;
-    code_locks(code, c);
+    if (code.either(c.locked != 0)) code_locks(code, c);
     code_waiting(code, c);
     if (MACHINE_TRACKS[c.machine]) {
         for (u32 place = 0; place < code.coding.lines; place++) {
@@ -100,7 +110,7 @@ inline void code_controller(Code& code, u32 id) {
             code.word(controller_parts(x).tracked.at(x, c.tracked + line));
         }
     }
-    if (c.held) refuse(code, "answers of memory that wait for room");
+    if (c.held) code.refuse("answers of memory that wait for room");
     code_objects(code, c);
 }
 
@@ -115,12 +125,13 @@ inline void code_header(Code& code, AbstractCacheEntry& entry) {
     entry.locked_by = static_cast<i32>(holder);
 }
 
+inline u32* frames_of(const Context& x, const CacheMemory& c) { return in_block<u32>(x, c.frames); }
+
 template <class Code>
 inline void code_frame(Code& code, u32 cache, u64 frame) {
     Context& x = code.x;
     CacheMemory& c = cache_memory(x, cache);
-    u32& handle = in_block<u32>(x, c.frames)[frame];
-    if (!code.either(handle != 0)) return;
+    u32& handle = frames_of(x, c)[frame];
     AbstractCacheEntry* entry = or_null<AbstractCacheEntry>(x, handle);
     u32 line = 0;
     if constexpr (Code::READS) {
@@ -179,7 +190,10 @@ inline void code_replacement(Code& code, CacheMemory& c) {
 template <class Code>
 inline void code_cache(Code& code, u32 cache) {
     CacheMemory& c = cache_memory(code.x, cache);
-    for (u64 frame = 0; frame < c.sets * c.ways; frame++) code_frame(code, cache, frame);
+    const u32* frames = frames_of(code.x, c);
+    for (u64 frame = 0; frame < c.sets * c.ways; frame++) {
+        if (code.either(frames[frame] != 0)) code_frame(code, cache, frame);
+    }
     code_replacement(code, c);
 }
 
@@ -188,7 +202,6 @@ inline void code_directory(Code& code, u32 directory, u32 line) {
     Context& x = code.x;
     const DirectoryMemory& d = directory_memory(x, directory);
     u32& handle = line_place(x, d.records, line);
-    if (!code.either(handle != 0)) return;
     AbstractCacheEntry* entry = or_null<AbstractCacheEntry>(x, handle);
     if constexpr (Code::READS) {
         entry = new_entry(x, d.machine);
@@ -205,7 +218,6 @@ inline void code_table(Code& code, u32 table, u32 line) {
     Context& x = code.x;
     const TBETable& t = tbe_table(x, table);
     const u32 handle = line_place(x, t.records, line);
-    if (!code.either(handle != 0)) return;
     TbeHeader* record = or_null<TbeHeader>(x, handle);
     if constexpr (Code::READS) record = TBETable_allocate(x, table, line_address_of(x, line));
     code_record(code, t.machine, *record);
@@ -218,10 +230,16 @@ inline void code_storage(Code& code) {
     for (u32 i = 0; i < s.caches; i++) code_cache(code, old_number(code, &Renaming::caches, i));
     for (u32 place = 0; place < code.coding.lines; place++) {
         const u32 line = old_number(code, &Renaming::lines, place);
-        for (u32 i = 0; i < s.directories_used; i++)
-            code_directory(code, old_number(code, &Renaming::directories, i), line);
-        for (u32 i = 0; i < s.tables_used; i++)
-            code_table(code, old_number(code, &Renaming::tables, i), line);
+        const u32* const places = &line_place(x, 0, line);
+        code_present(
+            code, &Renaming::directories, static_cast<u32>(s.directories_used),
+            [&](u32 i) { return places[directory_memory(x, i).records] != 0; },
+            [&](u32 i) { code_directory(code, i, line); });
+        const TBETable* const tables = x.tables;
+        code_present(
+            code, &Renaming::tables, static_cast<u32>(s.tables_used),
+            [&](u32 i) { return places[tables[i].records] != 0; },
+            [&](u32 i) { code_table(code, i, line); });
         code.contents(s.memory.image.in(x) + u64{line} * LINE_WORDS);
     }
 }
@@ -292,16 +310,15 @@ template <class Code>
 inline void code_buffer(Code& code, u32 buffer) {
     Context& x = code.x;
     MessageBuffer& b = message_buffer(x, buffer);
-    if (!code.either(b.head || b.stalled_lines)) return;
     Aged all[MOST_MESSAGES];
     u32 count = 0;
     if constexpr (!Code::READS) {
         count = messages_by_age(x, b, code.coding.lines, all);
-        if (count == MOST_MESSAGES) code.refused = "64 messages in a buffer";
+        if (count == MOST_MESSAGES) code.refuse("64 messages in a buffer");
         u32 handle = b.head;
         for (u32 i = 0; i < count; i++) {
             if (all[i].place) continue;
-            if (all[i].message->self != handle) code.refused = "a buffer out of the order of age";
+            if (all[i].message->self != handle) code.refuse("a buffer out of the order of age");
             handle = all[i].message->next;
         }
     }
@@ -340,19 +357,19 @@ inline void write_unordered(Coder<Writer>& code, u32 head) {
     u32 count = 0;
     for (u32 h = head; h; h = of_handle<Message>(code.x, h).next) {
         if (count == MOST) {
-            code.refused = "more than 16 messages in a channel without order";
+            code.refuse("more than 16 messages in a channel without order");
             return;
         }
         Text& text = texts[count];
         const BitWriter kept = code.out;
         code.out = BitWriter(text.bytes, sizeof text.bytes);
-        code.by_kind = true;
+        code.values.by_kind = true;
         text.message = &of_handle<Message>(code.x, h);
         code_one_message(code, *text.message);
-        code.by_kind = false;
+        code.values.by_kind = false;
         text.bits = static_cast<u32>(code.out.bits());
-        if (code.out.overflow) code.refused = "a message too long to be written";
         code.out.finish();
+        if (code.out.overflow()) code.refuse("a message too long to be written");
         code.out = kept;
         u32 at = count++;
         const auto before = [&](const Text& one, const Text& other) {
@@ -383,7 +400,6 @@ template <class Code>
 inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
     Context& x = code.x;
     const u32 head = x.wheel[slot].head;
-    if (!code.either(head != 0)) return;
     u32 count = 0;
     for (u32 h = head; h; h = of_handle<Message>(x, h).next) count++;
     code.small(count);
@@ -399,24 +415,46 @@ inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
     }
 }
 
+// Which slots have messages, and these.
+template <class Code>
+inline void code_slots(Code& code, const SlotOrder& order) {
+    Context& x = code.x;
+    u32 masks[WHEEL / 32] = {};
+    if constexpr (!Code::READS) {
+        const u8* const to = code.renaming.slots.to;
+        each_occupied(x, [&](u32 slot) { masks[to[slot] >> 5] |= 1u << (to[slot] & 31); });
+    }
+    const u32 slots = slots_in_use(x);
+    for (u32 first = 0; first < slots; first += 32) {
+        u32 mask = masks[first >> 5];
+        code.bits(mask, slots - first < 32 ? slots - first : 32);
+        for (; mask; mask &= mask - 1) {
+            const u32 place = first + static_cast<u32>(__builtin_ctz(mask));
+            code_slot(code, order, old_number(code, &Renaming::slots, place));
+        }
+    }
+}
+
 // ---------------------------------------------------------------- requesters
 
 template <class Code>
-inline void code_request(Code& code, LineRequest& request, const Requester& r) {
+inline void code_request(Code& outer, LineRequest& request, const Requester& r) {
+    Code code = outer;
     Context& x = code.x;
-    bool lanes = request.lanes != 0;
-    code.flag(lanes);
-    request.lanes = lanes;
-    i32 type = request.type;
-    code.member(type, RubyRequestType::NUM);
-    request.type = static_cast<i16>(type);
+    u32 known = static_cast<u32>(request.type) << 3 | u32{request.completed} << 2 |
+                u32{request.accepted} << 1 | u32{request.lanes != 0};
+    code.bits(known, 3 + bits_for(RubyRequestType::NUM + 1));
+    if constexpr (Code::READS) {
+        request.lanes = known & 1;
+        request.accepted = known >> 1 & 1;
+        request.completed = known >> 2 & 1;
+        request.type = static_cast<i16>(known >> 3);
+    }
     if (r.kind == RequesterKind::COALESCER) {
         code.small(request.sequence);
     } else if (r.kind == RequesterKind::SEQUENCER) {
         code.increments(request.linked);
     }
-    code.flag(request.accepted);
-    code.flag(request.completed);
     u32 failures = request.failures;
     code.small(failures);
     request.failures = static_cast<u8>(failures);
@@ -426,13 +464,14 @@ inline void code_request(Code& code, LineRequest& request, const Requester& r) {
         if (r.kind == RequesterKind::DMA)
             request.transfer = parts.free_transfers.at(x, parts.transfers_used++);
     }
+    outer.resume(code);
     if (r.kind != RequesterKind::DMA) return;
     const Access& access = access_at(x, request.access);
     if (access.kind != AccessKind::STORE) return;
     u8* const bytes = Dma_bytes(x, request) + (access_addresses(x, access)[0] & LINE_MASK);
     u32 value;
     __builtin_memcpy(&value, bytes, LOCATION_BYTES);
-    code.value(value);
+    outer.value(value);
     __builtin_memcpy(bytes, &value, LOCATION_BYTES);
 }
 
@@ -536,19 +575,22 @@ inline void code_requester(Code& code, u32 index) {
     Requester& r = requester_at(x, index);
     if (r.refusals || r.grants || r.uncoalesced.first || r.ending.first || r.full ||
         r.watchers.first || r.tokens != r.max_tokens) {
-        refuse(code, "a requester in the middle of a tick");
+        code.refuse("a requester in the middle of a tick");
     }
-    for (u32 place = 0; place < code.coding.lines; place++) {
-        const u32 line = old_number(code, &Renaming::lines, place);
-        LineQueue& queue = line_queue(x, r, line);
-        if (!code.either(queue.requests | queue.completing | queue.invalidations | queue.walked))
-            continue;
-        const u32 count = code_ring(code, r, line, queue.requests);
-        if constexpr (Code::READS) r.count += count;
-        code_completing(code, r, line, queue);
-        code_ring(code, r, line, queue.invalidations);
-        if (code.either(queue.walked != 0)) queue.walked = 1;
-    }
+    code_lines(
+        code,
+        [&](u32 line) {
+            const LineQueue& queue = line_queue(x, r, line);
+            return (queue.requests | queue.completing | queue.invalidations | queue.walked) != 0;
+        },
+        [&](u32 line) {
+            LineQueue& queue = line_queue(x, r, line);
+            const u32 count = code_ring(code, r, line, queue.requests);
+            if constexpr (Code::READS) r.count += count;
+            code_completing(code, r, line, queue);
+            code_ring(code, r, line, queue.invalidations);
+            if (code.either(queue.walked != 0)) queue.walked = 1;
+        });
     if (!code.either(r.walk_access || r.walk_parts)) return;
     code_access_of(code, r.walk_access);
     code.small(r.walk_parts);
@@ -569,12 +611,15 @@ inline void code_system(Code& code, const SlotOrder& order) {
     for (u32 i = 0; i < s.controllers; i++)
         code_controller(code, old_number(code, &Renaming::controllers, i));
     code_storage(code);
-    for (u32 i = 0; i < s.buffers; i++) code_buffer(code, old_number(code, &Renaming::buffers, i));
-    const u32 slots = slots_in_use(x);
-    for (u32 i = 0; i < slots; i++) code_slot(code, order, old_number(code, &Renaming::slots, i));
+    const MessageBuffer* const buffers = x.buffers;
+    code_present(
+        code, &Renaming::buffers, s.buffers,
+        [&](u32 i) { return (buffers[i].head | buffers[i].stalled_lines) != 0; },
+        [&](u32 i) { code_buffer(code, i); });
+    code_slots(code, order);
     for (u32 i = 0; i < s.requesters; i++)
         code_requester(code, old_number(code, &Renaming::requesters, i));
     code_knowledge(code);
-    if (s.bus.head) refuse(code, "messages that wait for the bus");
+    if (s.bus.head) code.refuse("messages that wait for the bus");
     if constexpr (Code::READS) limbo_release(x);
 }

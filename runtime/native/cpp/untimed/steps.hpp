@@ -166,16 +166,14 @@ inline void step(Context& x, const StepRules& rules, Choice choice) {
 // Everything that may be delivered or woken. Returns how many.
 inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room) {
     u32 count = 0;
-    const u32 slots = slots_in_use(x);
-    for (u32 slot = 0; slot < slots; slot++) {
-        if (!x.wheel[slot].head) continue;
+    each_occupied(x, [&](u32 slot) {
         const bool ordered = rules.order.bits[slot >> 6] >> (slot & 63) & 1;
         u8 place = 0;
         for (u32 h = x.wheel[slot].head; h && count < room; h = of_handle<Message>(x, h).next) {
             out[count++] = {Choice::DELIVER, static_cast<u8>(slot), place++, 0};
             if (ordered) break;
         }
-    }
+    });
     for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
         out[count++] = {Choice::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
     return count;

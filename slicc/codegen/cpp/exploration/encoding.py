@@ -65,10 +65,12 @@ _OBJECTS = frozenset(
 @dataclass
 class Refusals:
     """``unknown``: what cannot be coded, so that a protocol with it cannot be explored.
-    ``numbered``: what means another controller when controllers change places."""
+    ``numbered``: what means another controller when controllers change places.
+    ``prefetchers``: those of machines whose parameters say whether they are used."""
 
     unknown: list[str] = field(default_factory=list)
     numbered: list[str] = field(default_factory=list)
+    prefetchers: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,9 @@ def _machine(
     statements = []
     for parameter in machine.parameters:
         type_ = parameter.type
-        if isinstance(type_, ir.ClassType) and not type_.value and type_.name not in _OBJECTS:
+        if isinstance(type_, ir.ClassType) and type_.name == "RubyPrefetcher":
+            refusals.prefetchers.append(f"{machine.name}.{parameter.name}")
+        elif isinstance(type_, ir.ClassType) and not type_.value and type_.name not in _OBJECTS:
             refusals.unknown.append(f"{machine.name}.{parameter.name} of class {type_.name}")
     for each in machine.objects:
         if isinstance(each.type, ir.ClassType) and each.type.name in _OBJECTS:

@@ -17,6 +17,7 @@ from tester.cli.leg_files import protocol_of, read_text
 from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
 from tester.errors import ConfigError
+from tester.exploration.memory import check_memory
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import Namer
 from tester.litmus.every_run import EveryRun, as_json, as_lines, explore_scenario
@@ -34,7 +35,8 @@ _USED: Final = frozenset(
 def explore_scenarios(options: ExploreOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     _check(options)
-    rules = Rules(options.bound or 0, options.max_states, options.wide)
+    rules = Rules(options.bound or 0, options.max_states, options.wide, most_edges=0)
+    check_memory(options.max_states, wide=options.wide)
     seen: Statistics | None = None
 
     def notify(statistics: Statistics) -> None:

@@ -24,6 +24,7 @@ from tester.exploration.coverage import cells_of, machines_of
 from tester.exploration.exploration import Exploration, Verdict
 from tester.exploration.exploration import explore as explored
 from tester.exploration.invariants import read_invariants
+from tester.exploration.memory import check_memory, steps_that_fit
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import (
     Namer,
@@ -49,6 +50,7 @@ def explore(options: ExploreOptions) -> int:
         raise ConfigError("--model has no effect without a scenario")
     name = options.protocol or "GPU_VIPER"
     protocol = load_protocol(name, options.include, None, True, options.prelude)
+    check_memory(options.max_states, wide=options.wide)
     rules = Rules(
         options.bound or 0,
         options.max_states,
@@ -57,6 +59,7 @@ def explore(options: ExploreOptions) -> int:
         options.eager_memory,
         options.local_steps,
         read_invariants(protocol.info, locate(name)[0], options.invariants),
+        steps_that_fit(),
     )
     bounds = _bounds(options, protocol)
     started = monotonic()

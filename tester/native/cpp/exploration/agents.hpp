@@ -50,7 +50,21 @@ struct Words {
     u32 needed[MOST_AGENTS];  // what must be in the result that an agent waits for
 };
 
-struct Agents {
+// What steps change, besides the block.
+struct AgentsState {
+    u32 access[MOST_AGENTS][AGENT_SLOTS];
+    u8 current[MOST_AGENTS];  // slot + 1 of what the agent waits for
+    Oracle oracle;
+    Words word[MAX_LINES];
+    ScriptState done;  // of the script
+    // What a step came to.
+    u32 finding;
+    u32 found_agent, found_where, found_value;
+    bool out_of_tokens;
+    bool completed;  // a request
+};
+
+struct Agents : AgentsState {
     Coding coding;
     StepRules rules;
     u32 count;
@@ -61,17 +75,16 @@ struct Agents {
     Operation operations[MOST_OPERATIONS];
     u64 addresses[MOST_LOCATIONS];  // of locations
     u64 words[MAX_LINES];           // of the words of lines
-    // State, besides the block.
-    u32 access[MOST_AGENTS][AGENT_SLOTS];
-    u8 current[MOST_AGENTS];  // slot + 1 of what the agent waits for
-    Oracle oracle;
-    Words word[MAX_LINES];
     Script script;
-    // What a step came to.
-    u32 finding;
-    u32 found_agent, found_where, found_value;
-    bool out_of_tokens;
 
+    AgentsState& state() { return *this; }
+    // The last step of a kind that an agent has begun.
+    const ScriptStep* last(u32 agent, u8 op) const {
+        for (u32 i = done.at[agent]; i--;) {
+            if (script.steps[agent][i].op == op) return &script.steps[agent][i];
+        }
+        return nullptr;
+    }
     u32 locations() const { return coding.lines * coding.data; }
 };
 
@@ -100,7 +113,7 @@ inline u64 access_lines_key(const Access& access) { return 1 + (access.op << 8 |
 
 inline u32 stored_value(const Agents& a, const Access& access) {
     if (LIKELY(!a.script.used)) return a.oracle.pending(access.agent, access.where);
-    const ScriptStep* step = a.script.last(access.agent, 1);
+    const ScriptStep* step = a.last(access.agent, 1);
     return step ? step->value : FIRST_TOKEN;
 }
 
@@ -132,6 +145,7 @@ inline void each_line(Context& x, const Access& access, Visit visit) {
 
 inline void access_ended(const Context& x, const Access& access) {
     Agents& a = agents_of(x);
+    a.completed = true;
     a.access[access.agent][access.slot] = 0;
     if (a.current[access.agent] == access.slot + 1) a.current[access.agent] = 0;
 }
@@ -146,11 +160,11 @@ inline void client_loaded(Context& x, Access& access, u64, u32, const u8* bytes)
     u32 value;
     __builtin_memcpy(&value, bytes + (access_addresses(x, access)[0] & LINE_MASK), LOCATION_BYTES);
     if (UNLIKELY(a.script.used)) {
-        const ScriptStep* step = a.script.last(access.agent, 0);
+        const ScriptStep* step = a.last(access.agent, 0);
         if (value < FIRST_TOKEN || value >= FIRST_TOKEN + a.script.tokens)
             found(a, FOUND_VALUE, access.agent, access.where, value);
         else if (step && step->reg != NO_REGISTER)
-            a.script.registers_now[step->reg] = static_cast<u8>(value);
+            a.done.registers[step->reg] = static_cast<u8>(value);
     } else if (!a.oracle.end_load(access.agent, access.where, value)) {
         found(a, FOUND_VALUE, access.agent, access.where, value);
     }
@@ -239,8 +253,7 @@ inline bool script_needs_met(const Agents& a, const ScriptStep& step) {
     for (u32 other = 0; other < a.count; other++) {
         const u32 need = step.needs[other];
         if (!need) continue;
-        if (a.script.at[other] < need || (a.script.at[other] == need && !idle(a, other)))
-            return false;
+        if (a.done.at[other] < need || (a.done.at[other] == need && !idle(a, other))) return false;
     }
     return true;
 }
@@ -248,7 +261,7 @@ inline bool script_needs_met(const Agents& a, const ScriptStep& step) {
 // Whether any program has begun.
 inline bool script_begun(const Agents& a) {
     for (u32 agent = 0; agent < a.count; agent++) {
-        if (a.script.at[agent]) return true;
+        if (a.done.at[agent]) return true;
     }
     return false;
 }
@@ -278,8 +291,8 @@ inline u32 script_beginnings(Context& x, const Agents& a, Choice* out, u32 room)
         if (script.prepares) count = script_preparations(x, a, out, room);
     }
     for (u32 agent = 0; agent < a.count; agent++) {
-        if (script.at[agent] == script.length[agent] || count == room) continue;
-        const ScriptStep& step = script.steps[agent][script.at[agent]];
+        if (a.done.at[agent] == script.length[agent] || count == room) continue;
+        const ScriptStep& step = script.steps[agent][a.done.at[agent]];
         const bool free = idle(a, agent) || (step.overlaps && !a.access[agent][0]);
         if (free && script_needs_met(a, step) && may_begin(x, a, agent, step.op, step.where))
             out[count++] = {Choice::ISSUE, static_cast<u8>(agent), step.op, step.where};
@@ -350,7 +363,7 @@ inline u64 free_sequence(const Context& x, const Agents& a, u32 requester) {
 inline void begin(Context& x, Agents& a, Choice choice) {
     const u32 agent = choice.what;
     if (UNLIKELY(a.script.used)) {
-        if (!(choice.where & BEFOREHAND)) a.script.at[agent]++;
+        if (!(choice.where & BEFOREHAND)) a.done.at[agent]++;
         choice.where &= BEFOREHAND - 1;
     }
     const Operation& o = a.operations[choice.which];
@@ -397,7 +410,12 @@ inline u32 access_of_number(const Context& x, u32 number) {
 
 // A location's number once lines have changed places.
 inline u32 renamed_location(const Agents& a, const Renaming& r, u32 location) {
+    if (LIKELY(r.same_lines)) return location;
     return r.lines.to[location / a.coding.data] * a.coding.data + location % a.coding.data;
+}
+inline u32 old_location(const Agents& a, const Renaming& r, u32 location) {
+    if (LIKELY(r.same_lines)) return location;
+    return r.lines.from[location / a.coding.data] * a.coding.data + location % a.coding.data;
 }
 
 template <class Code>
@@ -417,15 +435,16 @@ inline void code_access_number(Code& code, u32& number) {
 // kind. Kinds are in the order of what is known.
 inline void classify_values(Coder<Writer>& code) {
     Agents& a = agents_of(code.x);
+    Values& known = code.values;
     u64 signatures[MAX_TOKENS];
     u8 order[MAX_TOKENS];
     u32 count = 0;
-    code.kind[CLEARED] = CLEARED;
-    __builtin_memset(code.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
+    known.kind[CLEARED] = CLEARED;
+    __builtin_memset(known.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
     if (UNLIKELY(a.script.used)) {  // every value is itself
         for (u32 i = 0; i < a.script.tokens; i++) {
             const u8 value = static_cast<u8>(FIRST_TOKEN + i);
-            code.kind[value] = code.number[value] = code.kind_of[value] = value;
+            known.kind[value] = known.number[value] = known.kind_of[value] = value;
         }
         return;
     }
@@ -439,45 +458,43 @@ inline void classify_values(Coder<Writer>& code) {
         order[at] = static_cast<u8>(value);
     }
     const bool all_relaxed = a.oracle.relaxed == (1u << a.count) - 1;
-    u32 kinds = DEAD;
     u32 groups = DEAD;
     for (u32 i = 0; i < count; i++) {
         const Token& t = a.oracle.tokens[order[i]];
+        const u64 signature = signatures[order[i]];
         const bool alike = t.owner == NO_AGENT && (all_relaxed || (t.over && !t.before));
-        const bool same = i && signatures[order[i]] == signatures[order[i - 1]];
+        const bool same = i && signature == signatures[order[i - 1]];
         if (!same) groups++;
-        if (!same || !alike) kinds++;
-        code.group[kinds] = static_cast<u8>(groups);
-        code.kind[order[i]] = static_cast<u8>(kinds);
+        if (!same || !alike) {
+            const u32 kind = ++known.kinds;
+            known.group[kind] = static_cast<u8>(groups);
+            known.signature[kind] = signature;
+            known.owed[kind] = t.owner != NO_AGENT || !t.over;
+        }
+        known.kind[order[i]] = static_cast<u8>(known.kinds);
     }
 }
 
 // What is known about the values that were written, and about those that were not but matter: what
 // is over and nowhere any more does not.
-inline void code_knowledge(Coder<Writer>& code) {
-    Agents& a = agents_of(code.x);
+inline void code_knowledge(Coder<Writer>& outer) {
+    const Agents& a = agents_of(outer.x);
     if (UNLIKELY(a.script.used)) return;
-    u8 example[MAX_TOKENS] = {};
-    for (u64 left = a.oracle.used; left; left &= left - 1) {
-        const u32 value = static_cast<u32>(__builtin_ctzll(left));
-        const Token& t = a.oracle.tokens[value];
-        const u32 kind = code.kind[value];
-        if (kind > DEAD) example[kind] = static_cast<u8>(value);
-        if (kind > DEAD && !code.number[kind] && (t.owner != NO_AGENT || !t.over)) example[0] = 1;
+    Coder<Writer> code = outer;
+    Values& known = code.values;
+    for (u32 kind = DEAD + 1; kind <= known.kinds; kind++) {
+        if (known.owed[kind]) known.number_of(kind);
     }
-    for (u32 kind = DEAD + 1; example[0] && kind < MAX_TOKENS && example[kind]; kind++) {
-        const Token& t = a.oracle.tokens[example[kind]];
-        if (t.owner != NO_AGENT || !t.over) code.number_of(kind);
-    }
-    u32 count = code.numbers - FIRST_TOKEN;
+    u32 count = known.numbers - FIRST_TOKEN;
     code.small(count);
-    for (u32 number = FIRST_TOKEN; number < code.numbers; number++) {
-        const Token& t = a.oracle.tokens[example[code.kind_of[number]]];
-        const u64 signature = a.oracle.signature(t, code.renaming, a.coding.data);
-        code.out.put(signature >> 52, 12);
-        for (u32 shift = 0; shift < 48; shift += 16)
-            code.out.put(signature >> shift & ((1u << a.count) - 1), a.count);
+    const u64 agents = (1u << a.count) - 1;
+    for (u32 number = FIRST_TOKEN; number < known.numbers; number++) {
+        const u64 signature = known.signature[known.kind_of[number]];
+        code.out.put(signature >> 52 | (signature & agents) << 12, 12 + a.count);
+        code.out.put((signature >> 16 & agents) | (signature >> 32 & agents) << a.count,
+                     2 * a.count);
     }
+    outer.resume(code);
 }
 
 inline void code_knowledge(Coder<Reader>& code) {
@@ -504,71 +521,84 @@ inline void code_knowledge(Coder<Reader>& code) {
 }
 
 template <class Code>
-inline void code_access(Code& code, u32 agent, u32 slot, Access& access) {
-    Agents& a = agents_of(code.x);
+TINY inline void code_access(Code& code, u32 agent, u32 slot, Access& access) {
+    const Agents& a = agents_of(code.x);
     u32 op = access.op;
     u32 where = access.where;
-    code.small(op);
-    const u8 target = a.operations[op].target;
     if constexpr (!Code::READS) {
+        const u8 target = a.operations[op].target;
         if (target == LOCATION)
             where = renamed_location(a, code.renaming, where);
         else if (target != NOTHING)
             where = code.renaming.lines.to[where];
     }
-    code.small(where);
+    static_assert(MOST_OPERATIONS <= 16 && MOST_LOCATIONS <= 8);
+    u32 what = op << 3 | where;
+    code.bits(what, 7);
     code.small(access.open);
+    const Operation& o = a.operations[Code::READS ? what >> 3 : op];
     if constexpr (Code::READS) {
-        const Operation& o = a.operations[op];
         access.agent = static_cast<u8>(agent);
         access.slot = static_cast<u8>(slot);
-        access.op = static_cast<u8>(op);
-        access.where = static_cast<u8>(where);
+        access.op = static_cast<u8>(what >> 3);
+        access.where = what & 7;
         access.client = agent;
         access.kind = o.kind;
         access.scope = o.scope;
         access.size = LOCATION_BYTES;
-        access.lanes = target == NOTHING ? 0 : 1;
+        access.lanes = o.target == NOTHING ? 0 : 1;
         access.sequence = RELEASE_SEQUENCE;
         requester_at(code.x, a.agents[agent].requester).live++;
     }
-    if (a.operations[op].kind != AccessKind::RELEASE) code.small(access.sequence);
+    if (o.kind != AccessKind::RELEASE) code.small(access.sequence);
+}
+
+// The slots of an agent's accesses, a bit each, once lines have changed places.
+inline u32 renamed_slots(const Agents& a, const Renaming& r, u32 slots) {
+    if (LIKELY(r.same_lines)) return slots;
+    u32 renamed = slots & 1;
+    for (u32 left = slots >> 1; left; left &= left - 1)
+        renamed |= 2u << renamed_location(a, r, static_cast<u32>(__builtin_ctz(left)));
+    return renamed;
 }
 
 template <class Code>
-inline void code_agent(Code& code, u32 place) {
+inline void code_agent(Code& outer, u32 place) {
+    Code code = outer;
     Context& x = code.x;
     Agents& a = agents_of(x);
     const u32 agent = old_number(code, &Renaming::agents, place);
+    ClientState& client = requester_parts(x).clients.at(x, agent);
+    u32* const accesses = a.access[agent];
     u32 current = a.current[agent];
+    u32 slots = 0;
     if constexpr (!Code::READS) {
         if (current > 1) current = 2 + renamed_location(a, code.renaming, current - 2);
+        for (u32 slot = 0; slot <= a.locations(); slot++) slots |= u32{accesses[slot] != 0} << slot;
+        slots = renamed_slots(a, code.renaming, slots);
     }
-    code.small(current);
-    if constexpr (Code::READS) a.current[agent] = static_cast<u8>(current);
-    for (u32 slot = 0; slot <= a.locations(); slot++) {
-        u32 old_slot = slot;
-        if constexpr (!Code::READS) {
-            if (slot) {
-                const u32 data = a.coding.data;
-                old_slot =
-                    1 + code.renaming.lines.from[(slot - 1) / data] * data + (slot - 1) % data;
-            }
-        }
-        u32& index = a.access[agent][old_slot];
-        if (!code.either(index != 0)) {
-            if constexpr (Code::READS) index = 0;
-            continue;
-        }
-        if constexpr (Code::READS) index = access_new(x);
-        code_access(code, agent, old_slot, access_at(x, index));
+    static_assert(AGENT_SLOTS < 16);
+    u32 known = current | u32{client.release != 0} << 4 | slots << 5;
+    code.bits(known, 5 + 1 + a.locations());
+    slots = known >> 5;
+    if constexpr (Code::READS) {
+        a.current[agent] = known & 15;
+        for (u32 slot = 0; slot <= a.locations(); slot++) accesses[slot] = 0;
     }
-    ClientState& client = requester_parts(x).clients.at(x, agent);
+    for (; slots; slots &= slots - 1) {
+        u32 slot = static_cast<u32>(__builtin_ctz(slots));
+        if constexpr (Code::READS)
+            accesses[slot] = access_new(x);
+        else if (slot)
+            slot = 1 + old_location(a, code.renaming, slot - 1);
+        code_access(code, agent, slot, access_at(x, accesses[slot]));
+    }
     code.small(client.writes);
-    if (code.either(client.release != 0)) {
-        client.release = a.access[agent][0];
-        if (access_at(x, client.release).next_release) refuse(code, "two releases of one agent");
+    if (known >> 4 & 1) {
+        client.release = accesses[0];
+        if (access_at(x, client.release).next_release) code.refuse("two releases of one agent");
     }
+    outer.resume(code);
 }
 
 template <class Code>
@@ -591,8 +621,8 @@ template <class Code>
 inline void code_script(Code& code) {
     Agents& a = agents_of(code.x);
     if (LIKELY(!a.script.used)) return;
-    for (u32 agent = 0; agent < a.count; agent++) code.word(a.script.at[agent]);
-    for (u32 i = 0; i < a.script.registers; i++) code.word(a.script.registers_now[i]);
+    for (u32 agent = 0; agent < a.count; agent++) code.word(a.done.at[agent]);
+    for (u32 i = 0; i < a.script.registers; i++) code.word(a.done.registers[i]);
 }
 
 template <class Code>

@@ -15,7 +15,8 @@ enum ConfigWord : u32 {
     CONFIG_INCREMENTS,  // an agent and word
     CONFIG_BOUND,
     CONFIG_MOST_STATES,
-    CONFIG_WIDE,  // fingerprints of 128 bits
+    CONFIG_MOST_EDGES,  // steps that are kept, for what is judged when all are known
+    CONFIG_WIDE,        // fingerprints of 128 bits
     CONFIG_TO_REST,
     CONFIG_SPENT,       // whether spent messages are removed
     CONFIG_PRIVATE,     // controllers with private caches, a bit each
@@ -105,6 +106,7 @@ inline void set_agents(Model& m, const u64*& at) {
 }
 
 inline bool set_renamings(Model& m, u64 count, const u64*& at) {
+    if (!count || count > MOST_RENAMINGS) return false;
     m.renamings = static_cast<Renaming*>(calloc(count, sizeof(Renaming)));
     if (!m.renamings) return false;
     m.renaming_count = static_cast<u32>(count);
@@ -121,6 +123,7 @@ inline bool set_renamings(Model& m, u64 count, const u64*& at) {
             r.agents.set(agent, static_cast<u32>(*at++));
         rename_everything(m.x, r);
     }
+    plan_keys(m.x, m.agents, m.renamings, m.renaming_count, m.key_plan);
     return true;
 }
 
@@ -156,6 +159,7 @@ inline bool configure(Search& s, const u64* config) {
     a.bound = static_cast<u32>(config[CONFIG_BOUND]);
     a.operation_count = static_cast<u32>(config[CONFIG_OPERATIONS]);
     s.most_states = config[CONFIG_MOST_STATES];
+    s.edges.most = config[CONFIG_MOST_EDGES];
     m.private_caches = config[CONFIG_PRIVATE];
     const bool fits =
         slots_in_use(m.x) < WHEEL && system.topology.nodes <= 32 && system.engine.consumers < 64 &&
@@ -175,7 +179,10 @@ inline bool configure(Search& s, const u64* config) {
     }
     if (system.trouble || !set_renamings(m, config[CONFIG_RENAMINGS], at)) return false;
     if (!set_invariants(m.invariants, config[CONFIG_INVARIANTS], at)) return false;
-    m.regions = state_regions(m.x);
+    bool engines = false;
+    for (u32 i = 0; i < a.count; i++)
+        engines |= requester_at(m.x, a.agents[i].requester).kind == RequesterKind::DMA;
+    m.regions = state_regions(m.x, engines);
     if (m.regions.overflow) return false;
     m.start_state = static_cast<u8*>(malloc(m.regions.bytes));
     s.hit_count = system.counts.count;
@@ -202,6 +209,7 @@ SLICC_API void slicc_explore_close(void* search) {
     s->ways.close();
     s->level.close();
     s->next_level.close();
+    s->edges.close();
     free(s);
 }
 
@@ -261,19 +269,19 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
                 step.needs[other] = static_cast<u8>(*at++);
         }
     }
-    __builtin_memset(script.registers_now, FIRST_TOKEN, sizeof script.registers_now);
+    ScriptState& first = m.start_agents.done;
+    __builtin_memset(first.registers, FIRST_TOKEN, sizeof first.registers);
     model_start_state(m);
     const u32 zero = FIRST_TOKEN;
-    for (u32 location = 0; location < m.start_agents.locations(); location++) {
-        slicc_write_memory(m.block, m.start_agents.addresses[location],
+    for (u32 location = 0; location < m.agents.locations(); location++) {
+        slicc_write_memory(m.block, m.agents.addresses[location],
                            reinterpret_cast<const u8*>(&zero), LOCATION_BYTES);
     }
     m.regions.save(m.block, m.start_state);
     __builtin_memcpy(m.start_block, m.block, m.block_bytes);
-    m.start_agents.script = script;
-    m.agents = m.start_agents;
+    m.agents.script = script;
     s.parents.count = s.ways.count = s.level.count = s.next_level.count = 0;
-    s.waiting = s.code_bytes = 0;
+    s.waiting = s.code_bytes = s.edges.prints.count = 0;
     return search_begin(s);
 }
 
@@ -301,6 +309,7 @@ enum StatWord : u32 {
     STAT_FRONTIER,
     STAT_STATE,
     STAT_REGION_BYTES,
+    STAT_VISITED_BYTES,
     STAT_WORDS,
 };
 
@@ -310,8 +319,11 @@ inline void write_statistics(const Search& s, u64* stats) {
     stats[STAT_DEPTH] = s.depth ? s.depth - 1 : 0;
     stats[STAT_WAITING] = s.parents.count - s.expanded;
     stats[STAT_CODE_BYTES] = s.code_bytes;
-    stats[STAT_BYTES] = s.visited->bytes() + s.parents.room * sizeof(u32) +
-                        s.ways.room * sizeof(u16) + s.level.room + s.next_level.room;
+    stats[STAT_VISITED_BYTES] =
+        s.visited->bytes() + s.parents.count * sizeof(u32) + s.ways.count * sizeof(u16);
+    stats[STAT_BYTES] = stats[STAT_VISITED_BYTES] + s.level.room + s.next_level.room +
+                        s.edges.to.count * sizeof(u64) + s.edges.from.count * sizeof(u32) +
+                        s.edges.prints.count * sizeof(u64);
     stats[STAT_UNDER_WAY] = s.most_under_way;
     stats[STAT_WITHHELD] = s.withheld;
     stats[STAT_FRONTIER] = s.frontier_peak;
@@ -336,6 +348,7 @@ SLICC_API void slicc_explore_help(void* helper, void* leader) {
     s.visited = s.leader->visited;
     s.parents.count = s.ways.count = s.next_level.count = 0;
     s.code_bytes = s.waiting = 0;
+    s.edges.prints.count = 0;
 }
 
 SLICC_API i64 slicc_explore_work(void* search, u64 budget) {
@@ -355,6 +368,18 @@ SLICC_API i64 slicc_explore_level(void* leader, void* const* helpers, u64 count,
     if (!s.end && complete && !next_level(s)) s.end = SEARCH_COMPLETE;
     write_statistics(s, stats);
     return s.end;
+}
+
+// All steps that were kept, see Edges; `counts`: of steps and of states, 0 where they were too many.
+SLICC_API void slicc_explore_edges(void* search, u64* to, u32* from, u64* prints, u64* counts) {
+    const Edges& edges = static_cast<Search*>(search)->edges;
+    if (to && edges.to.count) {
+        __builtin_memcpy(to, edges.to.items, edges.to.count * sizeof(u64));
+        __builtin_memcpy(from, edges.from.items, edges.from.count * sizeof(u32));
+        __builtin_memcpy(prints, edges.prints.items, edges.prints.count * sizeof(u64));
+    }
+    counts[0] = edges.to.count;
+    counts[1] = edges.prints.count;
 }
 
 // Why a state could not be written; nothing if none was refused.

@@ -7,13 +7,15 @@
 
 #include "encoding.hpp"
 #include "exploration/invariants.hpp"
+#include "exploration/renaming_keys.hpp"
 #include "system/api.hpp"
 #include "untimed/regions.hpp"
 
 #include <stdlib.h>
 
 inline constexpr u32 MOST_CHOICES = 512;
-inline constexpr u32 MOST_CODE = 8192;
+inline constexpr u32 MOST_CODE = 8192;  // with BITS_ROOM behind it
+inline constexpr u32 MOST_RENAMINGS = 64;
 inline constexpr u32 MOST_STEPS = 256;  // transitions of one step that are noted
 
 struct Code {
@@ -31,10 +33,11 @@ struct Model {
     Regions regions;
     Context x;
     Agents agents;
-    Agents start_agents;
-    Agents kept_agents;
+    AgentsState start_agents;
+    AgentsState kept_agents;
     Renaming* renamings = nullptr;
     u32 renaming_count = 0;
+    KeyPlan key_plan;
     u64 private_caches = 0;  // controllers with them, where one writer excludes readers
     Invariants invariants;
     u64 steps[MOST_STEPS * STEP_WORDS];
@@ -43,17 +46,18 @@ struct Model {
 
 inline void model_start_state(Model& m) {
     m.regions.restore(m.block, m.start_state);
-    m.agents = m.start_agents;
+    m.agents.state() = m.start_agents;
     m.x.recent_address = NONE;
 }
 
 // The code of the state under one renaming.
 inline void model_write(Model& m, const Renaming& renaming, Code& to) {
-    Coder<Writer> code(m.x, m.agents.coding, renaming, to.bytes, sizeof to.bytes);
+    Values values;
+    Coder<Writer> code(m.x, m.agents.coding, renaming, values, to.bytes, sizeof to.bytes);
     code_system(code, m.agents.rules.order);
     to.count = code.out.finish();
-    if (code.out.overflow) code.refused = "a state longer than 8 KB";
-    if (code.refused) m.refused = code.refused;
+    if (code.out.overflow()) values.refused = "a state longer than 8 KB";
+    if (values.refused) m.refused = values.refused;
 }
 
 inline bool before(const Code& one, const Code& other) {
@@ -61,19 +65,35 @@ inline bool before(const Code& one, const Code& other) {
     return __builtin_memcmp(one.bytes, other.bytes, one.count) < 0;
 }
 
-// The least code over all renamings. Returns which renaming that is.
+// The least code over all renamings under which keys come in the least order. Returns which
+// renaming that is.
 inline u32 model_save(Model& m, Code& to) {
-    model_write(m, m.renamings[0], to);
-    u32 best = 0;
-    Code other;
+    const auto written = [&](u32 which) {
+        model_write(m, m.renamings[which], to);
+        return which;
+    };
+    if (m.renaming_count == 1) return written(0);
+    RenamingKeys keys;
+    renaming_keys(m.x, m.agents, m.key_plan, keys);
+    u32 best[MOST_RENAMINGS];
+    u32 count = 1;
+    best[0] = 0;
     for (u32 i = 1; i < m.renaming_count; i++) {
-        model_write(m, m.renamings[i], other);
+        const i32 order = compare_keys(m.x, m.agents.coding.lines, m.key_plan, keys, m.renamings[i],
+                                       m.renamings[best[0]]);
+        if (order < 0) count = 0;
+        if (order <= 0) best[count++] = i;
+    }
+    u32 least = written(best[0]);
+    Code other;
+    for (u32 i = 1; i < count; i++) {
+        model_write(m, m.renamings[best[i]], other);
         if (!before(other, to)) continue;
         to.count = other.count;
-        __builtin_memcpy(to.bytes, other.bytes, other.count);
-        best = i;
+        __builtin_memcpy(to.bytes, other.bytes, other.count + BITS_ROOM);
+        least = best[i];
     }
-    return best;
+    return least;
 }
 
 inline void model_load(Model& m, const u8* code) {
@@ -98,14 +118,14 @@ inline bool model_keep(Model& m) {
     }
     m.regions.save(m.block, m.kept_state);
     pools_save(m.x, m.kept_state + m.regions.bytes);
-    m.kept_agents = m.agents;
+    m.kept_agents = m.agents.state();
     return true;
 }
 
 inline void model_come_back(Model& m) {
     m.regions.restore(m.block, m.kept_state);
     pools_restore(m.x, m.kept_state + m.regions.bytes);
-    m.agents = m.kept_agents;
+    m.agents.state() = m.kept_agents;
     m.x.recent_address = NONE;
 }
 
@@ -138,6 +158,7 @@ inline bool two_writers(const Context& x, u32 lines, u64 owners) {
 
 inline void model_apply(Model& m, Choice choice) {
     m.agents.finding = FOUND_NOTHING;
+    m.agents.completed = false;
     m.x.steps = m.steps;
     m.x.steps_room = MOST_STEPS;
     m.x.steps_written = 0;

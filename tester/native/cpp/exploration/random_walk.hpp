@@ -28,7 +28,7 @@ inline u64 outcome(Model& m) {
 
 struct Kept {
     u8* block;
-    Agents agents;
+    AgentsState agents;
 };
 
 inline void keep(const Model& m, Kept& kept) {
@@ -37,7 +37,7 @@ inline void keep(const Model& m, Kept& kept) {
 }
 inline void give_back(Model& m, const Kept& kept) {
     __builtin_memcpy(m.block, kept.block, m.block_bytes);
-    m.agents = kept.agents;
+    m.agents.state() = kept.agents;
     m.x.recent_address = NONE;
 }
 

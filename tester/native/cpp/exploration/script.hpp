@@ -32,15 +32,9 @@ struct Script {
     u8 registers;
     u8 length[THREAD_AGENTS];
     ScriptStep steps[THREAD_AGENTS][THREAD_STEPS];
-    // State.
-    u8 at[THREAD_AGENTS];  // steps that were begun
-    u8 registers_now[THREAD_REGISTERS];
+};
 
-    // The last step of a kind that an agent has begun.
-    const ScriptStep* last(u32 agent, u8 op) const {
-        for (u32 i = at[agent]; i--;) {
-            if (steps[agent][i].op == op) return &steps[agent][i];
-        }
-        return nullptr;
-    }
+struct ScriptState {
+    u8 at[THREAD_AGENTS];  // steps that were begun
+    u8 registers[THREAD_REGISTERS];
 };

@@ -47,6 +47,49 @@ struct Outcome {
     u32 state;
 };
 
+// All steps, for what can only be judged when all are known; none once there are more than `most`.
+//
+// `to`: the fingerprint of the state that a step leads to, without its last bit, which says whether a
+// request was completed; `from`: the state's number, and in its last bit whether anything was
+// outstanding there. `prints`: fingerprints by number, without their last bits.
+struct Edges {
+    u64 most;
+    Sequence<u64> to;
+    Sequence<u32> from;
+    Sequence<u64> prints;
+
+    void close() {
+        to.close();
+        from.close();
+        prints.close();
+        to = {};
+        from = {};
+        prints = {};
+    }
+    void drop() {
+        close();
+        most = 0;
+    }
+    void state(u64 print) {
+        if (most && !prints.add(print & ~u64{1})) drop();
+    }
+    void step(u32 state, bool outstanding, u64 print, bool completed) {
+        if (!most) return;
+        const u64 there = (print & ~u64{1}) | u64{completed};
+        if (to.count == most || !to.add(there) || !from.add(state << 1 | outstanding)) drop();
+    }
+    // What a helper has of a level.
+    void append(Edges& other) {
+        if (!most) return;
+        if (!other.most || to.count + other.to.count > most ||
+            !to.append(other.to.items, other.to.count) ||
+            !from.append(other.from.items, other.from.count) ||
+            !prints.append(other.prints.items, other.prints.count))
+            drop();
+        other.to.count = other.from.count = other.prints.count = 0;
+    }
+};
+
 struct Search {
     Model m;
     Sequence<Outcome> outcomes;
@@ -61,10 +104,11 @@ struct Search {
     Sequence<u16> ways;
     Sequence<u8> level;  // codes behind their lengths
     Sequence<u8> next_level;
-    u64 at = 0;        // of the next code in `level` that nothing works on
-    u32 next = 0;      // whose code that is
-    u32 state = 0;     // that is expanded
-    u64 expanded = 0;  // states
+    u64 at = 0;                // of the next code in `level` that nothing works on
+    u32 next = 0;              // whose code that is
+    u32 state = 0;             // that is expanded
+    bool outstanding = false;  // whether anything is in it
+    u64 expanded = 0;          // states
     u64 depth = 0;
     u64 steps = 0;
     u64 code_bytes = 0;
@@ -73,6 +117,7 @@ struct Search {
     u64 most_states = 0;
     u64 frontier_peak = 0;
     u64 waiting = 0;
+    Edges edges;
     FirstHit* hits = nullptr;
     u64 hit_count = 0;  // cells
     // What was found.
@@ -89,7 +134,7 @@ inline bool enqueue(Search& s, const Code& code, u32 parent, u16 way) {
     s.waiting++;
     s.code_bytes += code.count;
     return s.parents.add(parent) && s.ways.add(way) && s.next_level.append(head, 2) &&
-           s.next_level.append(code.bytes, code.count);
+           s.next_level.append(code.bytes, code.count) && s.next_level.reserve(BITS_ROOM);
 }
 
 inline void note_hits(Search& s, u32 state, u16 way) {
@@ -103,36 +148,49 @@ inline void note_hits(Search& s, u32 state, u16 way) {
     }
 }
 
-// One step out of the state as it stands, and the state that it leads to.
-inline void expand_one(Search& s, Choice choice) {
+// A state that a step led to, and that may be a new one.
+struct Made {
+    Code code;
+    Fingerprint fingerprint;
+    u16 way;
+};
+
+// One step out of the state as it stands. False: it ends the search.
+inline bool make_one(Search& s, Choice choice, Made& made) {
     Model& m = s.m;
     model_apply(m, choice);
     s.steps++;
-    const u16 way = packed(choice);
-    note_hits(s, s.state, way);
+    made.way = packed(choice);
+    note_hits(s, s.state, made.way);
+    if (!m.refused && m.agents.finding) {
+        s.end = SEARCH_FOUND;
+        s.found_choice = made.way;
+        return false;
+    }
+    if (m.x.s->messages.live > s.most_under_way) s.most_under_way = m.x.s->messages.live;
+    if (!m.refused) model_save(m, made.code);
     if (m.refused) {
         s.end = SEARCH_REFUSED;
-    } else if (m.agents.finding) {
+        return false;
+    }
+    made.fingerprint = fingerprint(made.code.bytes, made.code.count);
+    s.edges.step(s.state, s.outstanding, made.fingerprint.low, m.agents.completed);
+    s.visited->prefetch(made.fingerprint);
+    return true;
+}
+
+// Keep it if it is new. The system stands there still if there are invariants.
+inline void keep_made(Search& s, const Made& made) {
+    const Visited::Added added = s.visited->add(made.fingerprint);
+    if (added == Visited::OLD) return;
+    s.edges.state(made.fingerprint.low);
+    if (added == Visited::FULL || !enqueue(s, made.code, s.state, made.way)) {
+        s.end = SEARCH_MEMORY;
+    } else if (model_judge_invariants(s.m)) {
         s.end = SEARCH_FOUND;
-        s.found_choice = way;
-    } else {
-        if (m.x.s->messages.live > s.most_under_way) s.most_under_way = m.x.s->messages.live;
-        Code made;
-        model_save(m, made);
-        if (m.refused) {
-            s.end = SEARCH_REFUSED;
-            return;
-        }
-        const Visited::Added added = s.visited->add(fingerprint(made.bytes, made.count));
-        if (added == Visited::OLD) return;
-        if (added == Visited::FULL || !enqueue(s, made, s.state, way)) {
-            s.end = SEARCH_MEMORY;
-        } else if (model_judge_invariants(m)) {
-            s.end = SEARCH_FOUND;
-            s.found_choice = way;
-        } else if (__atomic_add_fetch(&s.visited->added, 1, __ATOMIC_RELAXED) >= s.most_states) {
-            s.end = SEARCH_FULL;
-        }
+        s.found_choice = made.way;
+    } else if (__atomic_add_fetch(&s.visited->added, 1, __ATOMIC_RELAXED) >= s.most_states) {
+        s.end = SEARCH_FULL;
     }
 }
 
@@ -141,15 +199,15 @@ inline bool note_outcome(Search& s) {
     const Script& script = s.m.agents.script;
     if (LIKELY(!script.used)) return true;
     for (u32 agent = 0; agent < s.m.agents.count; agent++) {
-        if (script.at[agent] < script.length[agent]) return true;
+        if (s.m.agents.done.at[agent] < script.length[agent]) return true;
     }
     for (u64 i = 0; i < s.outcomes.count; i++) {
-        if (!__builtin_memcmp(s.outcomes.items[i].registers, script.registers_now,
+        if (!__builtin_memcmp(s.outcomes.items[i].registers, s.m.agents.done.registers,
                               THREAD_REGISTERS))
             return true;
     }
     Outcome made;
-    __builtin_memcpy(made.registers, script.registers_now, THREAD_REGISTERS);
+    __builtin_memcpy(made.registers, s.m.agents.done.registers, THREAD_REGISTERS);
     made.state = s.state;
     return s.outcomes.add(made);
 }
@@ -158,6 +216,7 @@ inline void expand(Search& s, const u8* code) {
     Model& m = s.m;
     Choice choices[MOST_CHOICES];
     model_load(m, code);
+    s.outstanding = anything_outstanding(m.agents);
     const u32 delivered = moves(m.x, m.agents.rules, choices, MOST_CHOICES);
     if (!delivered) {
         const FindingKind rest = model_judge_rest(m);
@@ -188,9 +247,14 @@ inline void expand(Search& s, const u8* code) {
         s.end = SEARCH_MEMORY;
         return;
     }
-    for (u32 i = 0; i < count && !s.end; i++) {
-        if (i) model_come_back(m);
-        expand_one(s, choices[i]);
+    Made made;
+    for (u32 i = 0; i < count && make_one(s, choices[i], made); i++) {
+        // What is found in the table comes meanwhile.
+        const bool judged = m.invariants.count != 0;
+        if (!judged && i + 1 < count) model_come_back(m);
+        keep_made(s, made);
+        if (s.end) return;
+        if (judged && i + 1 < count) model_come_back(m);
     }
 }
 
@@ -258,6 +322,7 @@ inline bool merge_helper(Search& s, Search& helper) {
     for (u64 i = 0; i < s.hit_count; i++) {
         if (!s.hits[i].state) s.hits[i] = helper.hits[i];
     }
+    s.edges.append(helper.edges);
     s.waiting += s.parents.count - first;
     s.steps += helper.steps;
     s.code_bytes += helper.code_bytes;
@@ -284,7 +349,9 @@ inline bool search_begin(Search& s) {
     model_start_state(s.m);
     model_save(s.m, code);
     if (s.m.refused) return false;
-    s.visited->add(fingerprint(code.bytes, code.count));
+    const Fingerprint print = fingerprint(code.bytes, code.count);
+    s.visited->add(print);
     s.visited->added = 1;
+    s.edges.state(print.low);
     return enqueue(s, code, 0, 0);
 }

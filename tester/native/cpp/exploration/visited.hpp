@@ -14,72 +14,93 @@ struct Fingerprint {
     u64 high;
 };
 
+// Of bytes behind which there are zeros up to a whole number of words.
 inline Fingerprint fingerprint(const u8* bytes, u64 count) {
     u64 a = count * GOLDEN + 0x8f3a91c2d4e5b617;
     u64 b = ~count * 0xd6e8feb86659fd93;
-    while (count) {
-        u64 word = 0;
-        const u64 part = count < 8 ? count : 8;
-        __builtin_memcpy(&word, bytes, part);
+    for (const u8* const end = bytes + count; bytes < end; bytes += 8) {
+        u64 word;
+        __builtin_memcpy(&word, bytes, 8);
         const u128 left = u128{a ^ word} * 0x9fb21c651e98df25;
         const u128 right = u128{b ^ word} * 0xa0761d6478bd642f;
         a = static_cast<u64>(left) ^ static_cast<u64>(left >> 64) ^ b;
         b = static_cast<u64>(right) ^ static_cast<u64>(right >> 64);
-        bytes += part;
-        count -= part;
     }
     return {mix64(a ^ mix64(b)), mix64(b + GOLDEN * a)};
 }
 
-// Open addressing; `wide`: both halves of a fingerprint are kept.
+// Open addressing in the order of fingerprints: one stands at the place that its value says, or behind
+// it, and none is larger than a later one. So a search ends at the first larger one, growing is one pass
+// over both tables, and a table can grow by a tenth and stay nearly full. `wide`: both halves of a
+// fingerprint are kept.
 struct Visited {
     u64* table = nullptr;
-    u64 mask = 0;
+    u64 places = 0;  // where fingerprints belong; behind these is room for those that are pushed on
+    u64 room = 0;
     u64 count = 0;
     u32 words = 1;
 
+    static u64 room_for(u64 places) { return places + places / 64 + 64; }
+
     bool start(bool wide) {
         words = wide ? 2 : 1;
-        mask = (1 << 8) - 1;
-        table = static_cast<u64*>(calloc((mask + 1) * words, sizeof(u64)));
+        places = 1 << 8;
+        room = room_for(places);
+        table = static_cast<u64*>(calloc(room * words, sizeof(u64)));
         return table;
     }
     void close() { free(table); }
 
-    u64 bytes() const { return (mask + 1) * words * sizeof(u64); }
+    u64 bytes() const { return room * words * sizeof(u64); }
 
-    u64 place(const u64* in, u64 in_mask, Fingerprint f) const {
-        u64 at = f.low & in_mask;
-        for (; in[at * words]; at = (at + 1) & in_mask) {
-            if (in[at * words] == f.low && (words == 1 || in[at * words + 1] == f.high)) break;
-        }
-        return at;
+    static u64 home(u64 low, u64 places) { return static_cast<u64>(u128{low} * places >> 64); }
+
+    void prefetch(u64 low) const {
+        const u64* const from = __atomic_load_n(&table, __ATOMIC_RELAXED);
+        __builtin_prefetch(from + home(low, __atomic_load_n(&places, __ATOMIC_RELAXED)) * words);
     }
+
+    // Into a larger table. False: no memory.
     bool grow() {
-        const u64 larger = 2 * mask + 1;
-        u64* next = static_cast<u64*>(calloc((larger + 1) * words, sizeof(u64)));
-        if (!next) return false;
-        for (u64 at = 0; at <= mask; at++) {
-            if (!table[at * words]) continue;
-            const Fingerprint f = {table[at * words], words == 2 ? table[at * words + 1] : 0};
-            const u64 to = place(next, larger, f);
-            for (u32 i = 0; i < words; i++) next[to * words + i] = table[at * words + i];
+        for (u64 larger = places + places / 10 + 16;; larger += larger / 10) {
+            const u64 wanted = room_for(larger);
+            u64* const next = static_cast<u64*>(calloc(wanted * words, sizeof(u64)));
+            if (!next) return false;
+            u64 to = 0;
+            u64 at = 0;
+            for (; at < room && to + 1 < wanted; at++) {
+                const u64 low = table[at * words];
+                if (!low) continue;
+                const u64 first = home(low, larger);
+                if (to < first) to = first;
+                for (u32 i = 0; i < words; i++) next[to * words + i] = table[at * words + i];
+                to++;
+            }
+            if (at < room) {  // too many at its end
+                free(next);
+                continue;
+            }
+            free(table);
+            __atomic_store_n(&table, next, __ATOMIC_RELAXED);
+            __atomic_store_n(&places, larger, __ATOMIC_RELAXED);
+            room = wanted;
+            return true;
         }
-        free(table);
-        table = next;
-        mask = larger;
-        return true;
     }
     enum Added { OLD, NEW, FULL };
 
     Added add(Fingerprint f) {
         if (!f.low) f.low = 1;
-        const u64 at = place(table, mask, f);
-        if (table[at * words]) return OLD;
-        if (count * 8 > mask * 7) {
-            if (!grow()) return FULL;
-            return add(f);
+        u64 at = home(f.low, places);
+        for (; table[at * words] && table[at * words] < f.low; at++) {}
+        for (; table[at * words] == f.low; at++) {
+            if (words == 1 || table[at * words + 1] == f.high) return OLD;
         }
+        u64 end = at;
+        while (table[end * words]) end++;
+        if (count * 10 >= places * 9 || end + 1 == room) return grow() ? add(f) : FULL;
+        __builtin_memmove(table + (at + 1) * words, table + at * words,
+                          (end - at) * words * sizeof(u64));
         table[at * words] = f.low;
         if (words == 2) table[at * words + 1] = f.high;
         count++;
@@ -109,8 +130,10 @@ struct SharedVisited {
         for (const Visited& part : parts) all += part.bytes();
         return all;
     }
+    static u32 part_of(Fingerprint f) { return static_cast<u32>(f.high >> 58); }
+    void prefetch(Fingerprint f) const { parts[part_of(f)].prefetch(f.low); }
     Visited::Added add(Fingerprint f) {
-        const u32 which = static_cast<u32>(f.high >> 58);
+        const u32 which = part_of(f);
         while (__atomic_exchange_n(&locks[which], 1, __ATOMIC_ACQUIRE)) {}
         const Visited::Added result = parts[which].add(f);
         __atomic_store_n(&locks[which], 0, __ATOMIC_RELEASE);
@@ -128,7 +151,7 @@ struct Sequence {
     void close() { free(items); }
     bool reserve(u64 more) {
         if (count + more <= room) return true;
-        u64 wanted = room + room / 2 + 1024;
+        u64 wanted = room + room / 8 + 1024;
         if (wanted < count + more) wanted = count + more;
         T* moved = static_cast<T*>(realloc(items, wanted * sizeof(T)));
         if (!moved) return false;

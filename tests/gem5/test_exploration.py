@@ -1,0 +1,59 @@
+"""What exploring gem5's protocols comes to: docs/compatibility.md has the table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from protocols.loader import load_protocol
+from tester.errors import ConfigError
+from tester.exploration.exploration import Verdict, explore
+from tester.exploration.native_search import Kind, Rules
+from tester.exploration.small_system import Bounds
+from tests.gem5.checkout import DRIVERS
+
+pytestmark = pytest.mark.gem5
+RULES = Rules(most_states=1_000_000, bound=1 << 16)
+CLEAN = {
+    "MI_example": (Bounds(), 3_430),
+    "MI_example with an engine": (Bounds(locations=1, engines=True), 180_322),
+    "MSI": (Bounds(), 5_614),
+    "MESI_Two_Level": (Bounds(), 9_166),
+    "MESI_Two_Level with an engine": (Bounds(locations=1, engines=True), 432_492),
+}
+DEFECTS = {
+    "MI_example": (Bounds(engines=True), Kind.VALUE, 9),
+    "MSI": (Bounds(lines=2, locations=1), Kind.ERROR, 14),
+    "MESI_Two_Level": (Bounds(lines=2, locations=1, engines=True), Kind.ERROR, 15),
+    "MESI_Two_Level with two agents": (Bounds(agents=2, locations=1), Kind.VALUE, 16),
+}
+
+
+def path_of(name: str, root: Path) -> str:
+    return str(root / DRIVERS[name.partition(" ")[0]])
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_the_smallest_systems_are_clean(name: str, gem5_root: Path) -> None:
+    bounds, states = CLEAN[name]
+    found = explore(load_protocol(path_of(name, gem5_root), native=True), bounds, RULES)
+    assert (found.verdict, found.statistics.states) == (Verdict.EXHAUSTED, states)
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_known_defects_are_found(name: str, gem5_root: Path) -> None:
+    bounds, kind, steps = DEFECTS[name]
+    found = explore(load_protocol(path_of(name, gem5_root), native=True), bounds, RULES)
+    assert found.finding is not None
+    assert (found.finding.kind, len(found.finding.trace)) == (kind, steps)
+
+
+def test_what_cannot_be_explored_is_named(gem5_root: Path) -> None:
+    directory = load_protocol(path_of("MOESI_CMP_directory", gem5_root), native=True)
+    with pytest.raises(ConfigError, match="useTimerTable of class"):
+        explore(directory, Bounds(), RULES)
+    mesi = load_protocol(path_of("MESI_Two_Level", gem5_root), native=True)
+    prefetches = (("machine.L1Cache.parameters.enable_prefetch", True),)
+    with pytest.raises(ConfigError, match=r"with L1Cache\.prefetcher: set machine"):
+        explore(mesi, Bounds(assignments=prefetches), RULES)
