@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from scenario_text.bounds import LONGEST_LIMIT, MOST_EPISODES
+from slicc.scenario_text.bounds import LONGEST_LIMIT, MOST_EPISODES
 
 
 @dataclass(frozen=True, slots=True)

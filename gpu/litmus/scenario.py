@@ -28,9 +28,9 @@ from gpu.memory_model.program import (
     Thread,
 )
 from gpu.memory_model.scopes import Position, Scope
-from scenario_text import conditions, syntax
-from scenario_text.errors import ScenarioError
-from scenario_text.name_checks import OPERATIONS
+from slicc.scenario_text import conditions, syntax
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.name_checks import OPERATIONS
 from slicc.source import Span
 
 _SCOPES: Final = {str(scope): scope for scope in Scope}

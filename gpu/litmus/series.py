@@ -19,7 +19,7 @@ from gpu.memory_model.model import Allowed, judge
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import Fence, Operation, Order, Outcome, Program
 from gpu.memory_model.scopes import Scope
-from scenario_text.conditions import Condition
+from slicc.scenario_text.conditions import Condition
 
 
 class Verdict(StrEnum):

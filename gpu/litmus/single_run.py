@@ -13,7 +13,7 @@ from gpu.code_object.code_object import Kernel as DescribedKernel
 from gpu.code_object.kernel_descriptor import read_descriptor
 from gpu.code_object.loader import LoadedKernel
 from gpu.code_object.metadata import KernelMetadata
-from gpu.code_object.targets import RUNNABLE, Target
+from gpu.code_object.targets import DEFAULT_PROCESSOR, Target
 from gpu.host.device import Device
 from gpu.litmus.kernel import (
     ENTRY,
@@ -111,7 +111,14 @@ def _loaded(device: Device, kernel: Kernel) -> LoadedKernel:
         "litmus", "litmus.kd", (), 0, 8, kernel.lds, 0, 64, descriptor.sgprs, descriptor.vgprs, 1024
     )  # fmt: skip
     described = DescribedKernel(
-        "litmus", 3, Target(RUNNABLE), metadata, descriptor, 0, ENTRY, len(kernel.image) - ENTRY
+        "litmus",
+        3,
+        Target(DEFAULT_PROCESSOR),
+        metadata,
+        descriptor,
+        0,
+        ENTRY,
+        len(kernel.image) - ENTRY,
     )
     loaded = LoadedKernel(described, address, address + ENTRY)
     device.register(loaded)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol, load_texts
-from scenario_text.errors import ScenarioError
-from scenario_text.parser import read_scenario
-from scenario_text.syntax import Scenario
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.parser import read_scenario
+from slicc.scenario_text.syntax import Scenario
 from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.cli.options.common import ProtocolOptions
 from tester.engines.choice import Choice

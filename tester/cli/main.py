@@ -170,7 +170,7 @@ def _status(command: Callable[[], object]) -> int:
 def _input_error(error: Exception) -> Stop | None:
     from protocols.loader import ProtocolBroken, ProtocolMissing
     from runtime.description import DescriptionError
-    from scenario_text.errors import ScenarioError
+    from slicc.scenario_text.errors import ScenarioError
     from tester.errors import ConfigError
     from tester.program.replay_file import ReplayError
     from tester.trace_file.reader import TraceError

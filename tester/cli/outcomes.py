@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import product
 
 from runtime.system.system import build_system
-from scenario_text.conditions import Model, outcome_text
-from scenario_text.printer import printed
+from slicc.scenario_text.conditions import Model, outcome_text
+from slicc.scenario_text.printer import printed
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.terminal import printable_lines
 from tester.cli.options.legs import ReplayOptions

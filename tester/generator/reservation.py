@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from scenario_text.bounds import MAX_LANES
+from slicc.scenario_text.bounds import MAX_LANES
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
 from tester.generator.cell_requests import CellRequests

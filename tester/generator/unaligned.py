@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from runtime.prng import Prng
-from scenario_text.bounds import MAX_TRANSFER_BYTES
+from slicc.scenario_text.bounds import MAX_TRANSFER_BYTES
 from tester.arrays import BoolArray, ByteArray, IntArray
 from tester.counter_rng import CounterRng
 from tester.generator.config import GeneratorConfig

@@ -16,9 +16,9 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
 from runtime.sim.delay_policy import POLICY_NAMES, SCRIPTED
-from scenario_text import syntax
-from scenario_text.errors import ScenarioError
-from scenario_text.printer import printed
+from slicc.scenario_text import syntax
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.printer import printed
 from slicc.source import Span
 from slicc.text.suggest import suggest
 from tester.campaign.campaign import agents_of, avoided, avoided_defects, outline

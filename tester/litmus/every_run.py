@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from scenario_text.conditions import (
+from slicc.scenario_text.conditions import (
     Model,
     Outcome,
     Quantifier,

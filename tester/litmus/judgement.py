@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scenario_text.conditions import (
+from slicc.scenario_text.conditions import (
     Condition,
     Model,
     Outcome,
@@ -19,7 +19,7 @@ from scenario_text.conditions import (
     holds,
     outcome_text,
 )
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text.errors import ScenarioError
 from tester.litmus.binding import DEFAULT_KEY, Bound
 from tester.litmus.models import TooManyStates, allowed, threads_of
 from tester.scenario_text.episodes import episodes_of

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from runtime.types.atomic_op import AtomicOp
-from scenario_text import syntax
-from scenario_text.conditions import Model, Register, Term
-from scenario_text.name_checks import OPERATIONS
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Model, Register, Term
+from slicc.scenario_text.name_checks import OPERATIONS
 from tester.program.program import PLAIN
 from tester.scenario_text.episodes import Episode
 from tester.scenario_text.placement import Addresses

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from scenario_text.conditions import Condition, Quantifier, outcome_text
+from slicc.scenario_text.conditions import Condition, Quantifier, outcome_text
 from slicc.text.data import json_text
 from tester.litmus.series import Result, Seen
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from protocols.loader import LoadedProtocol
-from scenario_text import syntax
-from scenario_text.conditions import Outcome, Term
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Outcome, Term
 from tester.errors import ConfigError
 from tester.exploration.native_search import MOST_REGISTERS
 from tester.exploration.small_system import Bounds, SmallSystem, small_system

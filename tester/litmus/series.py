@@ -12,8 +12,8 @@ from typing import Final
 
 from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
-from scenario_text import syntax
-from scenario_text.conditions import Condition, Model, Outcome, holds
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Condition, Model, Outcome, holds
 from tester.campaign.campaign import Campaign
 from tester.engines.selection import Chosen
 from tester.litmus.binding import Bound

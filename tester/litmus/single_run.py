@@ -13,7 +13,7 @@ import numpy as np
 
 from protocols.loader import LoadedProtocol
 from runtime.system.system import System, build_system
-from scenario_text.conditions import Outcome
+from slicc.scenario_text.conditions import Outcome
 from tester.arrays import WordArray
 from tester.campaign.campaign import handover_rules_of, leg_run
 from tester.engines.selection import CANNOT, Chosen

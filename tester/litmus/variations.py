@@ -16,8 +16,8 @@ from typing import Final
 
 from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
-from scenario_text import syntax
-from scenario_text.conditions import Place
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Place
 from tester.scenario_text.placement import (
     FIRST_LINE,
     Addresses,

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
+from slicc.scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
 from tester.program.program import (
     ACTION_BITS,
     ATOMIC,

@@ -30,7 +30,7 @@ from protocols.texts import ProtocolTexts, WrongTexts
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import MAX_AGENTS
 from runtime.files import read_bounded
-from scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS
+from slicc.scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
 from slicc.text.wording import listed

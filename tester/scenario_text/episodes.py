@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from scenario_text import syntax
-from scenario_text.conditions import Place
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Place
+from slicc.scenario_text.errors import ScenarioError
 from slicc.source import Span
 from tester.program.program import (
     BARE,

@@ -13,9 +13,9 @@ import numpy as np
 
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
-from scenario_text import syntax
-from scenario_text.conditions import Place
-from scenario_text.name_checks import OPERATIONS
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Place
+from slicc.scenario_text.name_checks import OPERATIONS
 from tester.program.program import (
     ATOMIC,
     BARE,

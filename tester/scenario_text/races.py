@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scenario_text import syntax
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text import syntax
+from slicc.scenario_text.errors import ScenarioError
 from tester.scenario_text.episodes import AnyAccess, Episode
 from tester.scenario_text.placement import Addresses, Cast
 

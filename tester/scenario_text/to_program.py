@@ -17,10 +17,10 @@ import numpy as np
 
 from runtime.prng import initial_byte
 from runtime.types.atomic_op import AtomicKind
-from scenario_text import syntax
-from scenario_text.conditions import Place, Register, Term, terms_of
-from scenario_text.errors import ScenarioError
-from scenario_text.name_checks import OPERATIONS, register_of
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Place, Register, Term, terms_of
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.name_checks import OPERATIONS, register_of
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive

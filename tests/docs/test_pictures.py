@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
-from scenario_text.parser import read_scenario
+from slicc.scenario_text.parser import read_scenario
 from tester.litmus.binding import bind
 from tester.shrink.leg_page import write_leg_page
 from tests.browser import Opened, chromium

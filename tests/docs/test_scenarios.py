@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scenario_text.conditions import Model
-from scenario_text.errors import ScenarioError
-from scenario_text.parser import parse_scenario
+from slicc.scenario_text.conditions import Model
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.parser import parse_scenario
 from slicc.source import SourceFile
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
@@ -44,7 +44,7 @@ def test_the_code_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_tables_have_every_word_of_the_grammar() -> None:
-    grammar = (ROOT / "scenario_text" / "grammar.lark").read_text(encoding="utf-8")
+    grammar = (ROOT / "slicc" / "scenario_text" / "grammar.lark").read_text(encoding="utf-8")
     words = set(re.findall(r'"([a-z]+)"', grammar)) - {"true", "false", "byte", "episode", "lane"}
     assert len(words) > 30
     prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.S | re.M)
@@ -55,7 +55,7 @@ def test_the_tables_have_every_word_of_the_grammar() -> None:
 def test_the_table_has_every_slug() -> None:
     sources = [
         *(ROOT / "tester").rglob("*.py"),
-        *(ROOT / "scenario_text").rglob("*.py"),
+        *(ROOT / "slicc" / "scenario_text").rglob("*.py"),
         *(ROOT / "gpu").rglob("*.py"),
     ]
     used: set[str] = set()

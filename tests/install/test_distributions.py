@@ -17,7 +17,7 @@ import pytest
 from tests.docs.readme import console_lines, run_line
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("slicc", "runtime", "scenario_text", "tester", "gpu", "protocols")
+PACKAGES = ("slicc", "runtime", "tester", "gpu", "protocols")
 PROGRAMS = ("slicc", "gpu-tester", "gcn")
 BESIDE = (".gitignore", ".clang-format", ".ci/run")
 """Tracked files that a source distribution need not have."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("slicc", "runtime", "scenario_text", "tester", "gpu", "protocols")
+PACKAGES = ("slicc", "runtime", "tester", "gpu", "protocols")
 
 BESIDE = ("pyproject.toml", "README.md", "LICENSE")
 

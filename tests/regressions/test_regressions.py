@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, load
-from scenario_text.parser import read_scenario
+from slicc.scenario_text.parser import read_scenario
 from tester.campaign.campaign import Campaign, Options
 from tester.execution.events import Finding
 from tester.litmus.binding import bind

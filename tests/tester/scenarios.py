@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from protocols.loader import LoadedProtocol, load_protocol
-from scenario_text.parser import parse_scenario
-from scenario_text.syntax import Scenario
+from slicc.scenario_text.parser import parse_scenario
+from slicc.scenario_text.syntax import Scenario
 from slicc.source import SourceFile
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose

@@ -1,37 +1,21 @@
-"""Instructions put together from the tables that decode them.
+"""The few instructions that a leg's kernel is made of, for gfx803.
 
-Invariant: what is written here decodes to the instruction and the fields that were asked for.
+Invariant: each function returns whole instructions.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from gpu.isa.encoding.formats import BY_NAME, SRC_LITERAL
-from gpu.isa.tables import OPCODES
+from gpu.isa.encoding.encoder import encode
+from gpu.isa.encoding.formats import SRC_LITERAL
 
-_NUMBERS: Final = {
-    (form, opcode.name): number
-    for form in ("FLAT", "MUBUF", "SOP1", "SOPP", "VOP2")
-    for number, opcode in OPCODES[form].items()
-}
 EXEC_LO: Final = 126
 MINUS_ONE: Final = 193
 """The operand code of the constant -1."""
 
 ALL_RETURNED: Final = 0x0070
 """For ``s_waitcnt``: every vector memory and LDS instruction, not exports."""
-
-
-def encode(form: str, name: str, literal: int | None = None, **fields: int) -> bytes:
-    """One instruction; fields that are not given are 0."""
-    layout = BY_NAME[form]
-    word = int(layout.prefix, 2) << 32 - len(layout.prefix)
-    word |= _NUMBERS[form, name] << layout.opcode.low
-    for field, value in fields.items():
-        word |= value << layout.fields[field].low
-    data = word.to_bytes(4 * layout.words, "little")
-    return data if literal is None else data + literal.to_bytes(4, "little")
 
 
 def set_exec(mask: int) -> bytes:

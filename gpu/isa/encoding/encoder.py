@@ -7,21 +7,29 @@ from __future__ import annotations
 
 from functools import cache
 
+from gpu.generation import Generation
 from gpu.isa.encoding.formats import BY_NAME
 from gpu.isa.tables import OPCODES
 
 
 @cache
-def _numbers(format: str) -> dict[str, int]:
-    return {opcode.name: number for number, opcode in OPCODES[format].items()}
+def _numbers(generation: Generation, format: str) -> dict[str, int]:
+    return {opcode.name: number for number, opcode in OPCODES[generation][format].items()}
 
 
-def encode(format: str, name: str, literal: int | None = None, **fields: int) -> bytes:
+def encode(
+    format: str,
+    name: str,
+    literal: int | None = None,
+    *,
+    generation: Generation = Generation.GFX8,
+    **fields: int,
+) -> bytes:
     """An instruction of this format; fields that are not given are 0. ``literal``: a word behind
     it. Raises KeyError for an unknown name or field, ValueError for a value that does not fit."""
-    layout = BY_NAME[format]
+    layout = BY_NAME[generation][format]
     bits = int(layout.prefix, 2) << 32 - len(layout.prefix)
-    bits |= _numbers(format)[name] << layout.opcode.low
+    bits |= _numbers(generation, format)[name] << layout.opcode.low
     for field, value in fields.items():
         place = layout.fields[field]
         if not 0 <= value < 1 << place.bits:

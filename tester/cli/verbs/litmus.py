@@ -10,8 +10,8 @@ from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description.schema import parse_assignment
-from scenario_text.conditions import Model
-from scenario_text.printer import printed
+from slicc.scenario_text.conditions import Model
+from slicc.scenario_text.printer import printed
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.progress import Progress
 from slicc.text.files import write_whole

@@ -9,9 +9,9 @@ from gpu.litmus.scenario import read_test
 from gpu.litmus.series import Verdict, run_series
 from gpu.memory_model.program import Fence, Guard, Order, Rmw, Space, Store
 from gpu.memory_model.scopes import Position, Scope
-from scenario_text.errors import ScenarioError
-from scenario_text.parser import parse_scenario
-from scenario_text.printer import printed
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.parser import parse_scenario
+from slicc.scenario_text.printer import printed
 from slicc.source import SourceFile
 
 MP = """model hsa

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scenario_text.parser import parse_scenario, read_scenario
+from slicc.scenario_text.parser import parse_scenario, read_scenario
 from slicc.source import SourceFile
 from tests.planted.bugs import BY_NAME
 from tests.tester.cli.test_verbs import empty_directory, gpu_tester

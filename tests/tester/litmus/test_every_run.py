@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
-from scenario_text.conditions import Model
-from scenario_text.parser import parse_scenario, read_scenario
-from scenario_text.syntax import Scenario
+from slicc.scenario_text.conditions import Model
+from slicc.scenario_text.parser import parse_scenario, read_scenario
+from slicc.scenario_text.syntax import Scenario
 from slicc.source import SourceFile
 from tester.errors import ConfigError
 from tester.exploration.native_search import ChoiceKind, Rules

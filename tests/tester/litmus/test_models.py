@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from scenario_text.conditions import Model, Quantifier, outcome_text
-from scenario_text.errors import ScenarioError
-from scenario_text.parser import read_scenario
+from slicc.scenario_text.conditions import Model, Quantifier, outcome_text
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.parser import read_scenario
 from tester.litmus.binding import bind
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.models import TooManyStates, allowed, threads_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from protocols import shipped
-from scenario_text.conditions import Model
-from scenario_text.parser import read_scenario
+from slicc.scenario_text.conditions import Model
+from slicc.scenario_text.parser import read_scenario
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
 from tester.litmus.binding import bind, cast_of

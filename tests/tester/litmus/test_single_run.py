@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scenario_text.conditions import Model, Place, Register
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text.conditions import Model, Place, Register
+from slicc.scenario_text.errors import ScenarioError
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
 from tester.litmus.series import run_series

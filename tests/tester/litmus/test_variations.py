@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from runtime.sim.delay_policy import DRAWN_POLICIES
-from scenario_text.conditions import Model
-from scenario_text.printer import printed
-from scenario_text.syntax import After, Load, Scenario, Store
+from slicc.scenario_text.conditions import Model
+from slicc.scenario_text.printer import printed
+from slicc.scenario_text.syntax import After, Load, Scenario, Store
 from tester.litmus.judgement import judge_of
 from tester.litmus.variations import variation
 from tester.scenario_text.placement import Addresses, agents_of_threads, places_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text.errors import ScenarioError
 from tester.program.program import BARE, FLUSHES, GLC, PLAIN, QUIET, RACING_LOAD
 from tester.scenario_text.episodes import Episode, episodes_of
 from tester.scenario_text.placement import agents_of_threads

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scenario_text.conditions import Place, Register
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text.conditions import Place, Register
+from slicc.scenario_text.errors import ScenarioError
 from tester.program.program import CONTINUES
 from tester.program.verifier import verify
 from tests.tester.scenarios import MP, bound

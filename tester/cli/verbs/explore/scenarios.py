@@ -8,7 +8,7 @@ from typing import Final
 
 from protocols.loader import load_protocol
 from runtime.description import parse_assignment
-from scenario_text.conditions import Model
+from slicc.scenario_text.conditions import Model
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.options import given
 from slicc.text.command.progress import Progress

@@ -1,7 +1,7 @@
 """What an author wrote: a scenario as frozen, typed, located values.
 
 Two scenarios are equal if they say the same, wherever it is written; what
-`scenario_text.printer` writes of one is read as an equal one. Invariant: names and offsets
+`slicc.scenario_text.printer` writes of one is read as an equal one. Invariant: names and offsets
 are as written; nothing here knows a protocol, a system or an address that the text does not state.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from scenario_text.conditions import Condition, Model, Place
+from slicc.scenario_text.conditions import Condition, Model, Place
 from slicc.source import NOWHERE, Span
 
 DEFAULT_BYTES: Final = 4

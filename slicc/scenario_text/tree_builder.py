@@ -13,15 +13,15 @@ from lark import Token, Transformer
 from lark.tree import Meta
 from lark.visitors import v_args
 
-from scenario_text import syntax
-from scenario_text.bounds import (
+from slicc.scenario_text import syntax
+from slicc.scenario_text.bounds import (
     LONGEST_LIMIT,
     MAX_LANES,
     MAX_PROGRAM_AGENTS,
     MAX_TRANSFER_BYTES,
     MOST_EPISODES,
 )
-from scenario_text.conditions import (
+from slicc.scenario_text.conditions import (
     Comparison,
     Condition,
     Conjunction,
@@ -33,7 +33,7 @@ from scenario_text.conditions import (
     Quantifier,
     Register,
 )
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text.errors import ScenarioError
 from slicc.source import SourceFile, Span
 
 MAX_STEPS: Final = 20_000

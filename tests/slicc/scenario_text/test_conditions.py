@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenario_text.conditions import (
+from slicc.scenario_text.conditions import (
     Comparison,
     Condition,
     Model,

@@ -1,7 +1,7 @@
 """Text to scenario.
 
 The text may come from anyone: its size and its depth are bounded before they are used, its numbers
-by `scenario_text.tree_builder`. Invariant: `read_scenario` and `parse_scenario` return a
+by `slicc.scenario_text.tree_builder`. Invariant: `read_scenario` and `parse_scenario` return a
 scenario whose names are all defined, or raise ScenarioError.
 """
 
@@ -19,10 +19,10 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from lark.lexer import PatternStr
 
 from runtime.files import read_bounded
-from scenario_text import syntax
-from scenario_text.errors import ScenarioError
-from scenario_text.name_checks import check_names
-from scenario_text.tree_builder import TreeBuilder
+from slicc.scenario_text import syntax
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.name_checks import check_names
+from slicc.scenario_text.tree_builder import TreeBuilder
 from slicc.source import SourceFile, Span
 from slicc.text.suggest import suggest
 
@@ -63,7 +63,7 @@ def parse_scenario(source: SourceFile) -> syntax.Scenario:
 
 @cache
 def _grammar() -> Lark:
-    text = files("scenario_text").joinpath("grammar.lark").read_text()
+    text = files("slicc.scenario_text").joinpath("grammar.lark").read_text()
     return Lark(text, start="file", parser="lalr", propagate_positions=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text.errors import ScenarioError
 from tester.scenario_text.placement import Addresses
 from tests.tester.scenarios import bound, scenario
 
@@ -43,6 +43,6 @@ def test_many_loads_of_a_byte_are_not_compared_with_each_other() -> None:
 )
 def test_more_than_is_read(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "operations" in message:
-        monkeypatch.setattr("scenario_text.tree_builder.MAX_STEPS", 50)
+        monkeypatch.setattr("slicc.scenario_text.tree_builder.MAX_STEPS", 50)
     with pytest.raises(ScenarioError, match=message):
         scenario(text)

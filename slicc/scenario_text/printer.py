@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from scenario_text import syntax
-from scenario_text.conditions import number
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import number
 
 _SCOPES = ("glc", "slc", "instruction", "quiet")
 

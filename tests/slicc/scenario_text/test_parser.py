@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from lark import Lark
 
-import scenario_text
-from scenario_text import syntax
-from scenario_text.conditions import Model, Place, Quantifier, Register
-from scenario_text.errors import ScenarioError
-from scenario_text.parser import MAX_TEXT_BYTES, parse_scenario, read_scenario
-from scenario_text.printer import printed
+from slicc import scenario_text
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Model, Place, Quantifier, Register
+from slicc.scenario_text.errors import ScenarioError
+from slicc.scenario_text.parser import MAX_TEXT_BYTES, parse_scenario, read_scenario
+from slicc.scenario_text.printer import printed
 from slicc.source import SourceFile
 from tests.tester.scenarios import scenario
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from runtime.types.atomic_op import AtomicKind
-from scenario_text import syntax
-from scenario_text.conditions import Register, terms_of
-from scenario_text.errors import ScenarioError
+from slicc.scenario_text import syntax
+from slicc.scenario_text.conditions import Register, terms_of
+from slicc.scenario_text.errors import ScenarioError
 from slicc.source import Span
 from slicc.text.suggest import suggest
 

@@ -1,0 +1,1 @@
+"""Tests of slicc.scenario_text."""
