@@ -110,16 +110,8 @@ def _loaded(device: Device, kernel: Kernel) -> LoadedKernel:
     metadata = KernelMetadata(
         "litmus", "litmus.kd", (), 0, 8, kernel.lds, 0, 64, descriptor.sgprs, descriptor.vgprs, 1024
     )  # fmt: skip
-    described = DescribedKernel(
-        "litmus",
-        3,
-        Target(DEFAULT_PROCESSOR),
-        metadata,
-        descriptor,
-        0,
-        ENTRY,
-        len(kernel.image) - ENTRY,
-    )
+    target, size = Target(DEFAULT_PROCESSOR), len(kernel.image) - ENTRY
+    described = DescribedKernel("litmus", 3, target, metadata, descriptor, 0, ENTRY, size)
     loaded = LoadedKernel(described, address, address + ENTRY)
     device.register(loaded)
     return loaded

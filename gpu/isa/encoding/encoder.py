@@ -21,8 +21,8 @@ def encode(
     format: str,
     name: str,
     literal: int | None = None,
-    *,
     generation: Generation = Generation.GFX8,
+    /,
     **fields: int,
 ) -> bytes:
     """An instruction of this format; fields that are not given are 0. ``literal``: a word behind
