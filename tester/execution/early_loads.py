@@ -86,46 +86,62 @@ def versions_of(program: Program) -> Versions:
     )
     access = np.cumsum(~further) - 1
     if len(loads):
-        _, first = np.unique(episode[loads], return_index=True)
-        rows = np.flatnonzero(np.isin(access, access[loads[first]]))
-        loaded = np.unique(_bytes(program, rows)[0])
-    byte, row, value = _bytes(program, _stores_near(program, loaded))
-    kept = np.flatnonzero(np.isin(byte, loaded))
-    kept = kept[np.lexsort((row[kept], byte[kept]))]
-    row = row[kept]
+        first = loads[np.diff(episode[loads], prepend=-1) > 0]
+        chosen = np.zeros(len(access), np.bool_)
+        chosen[access[first]] = True
+        rows = np.flatnonzero(chosen[access])
+        loaded = np.unique(_bytes(program, *_lanes(program, rows))[0])
+    row, lane = _stores_near(program, loaded)
+    byte, place, offset = _bytes(program, row, lane)
+    row = row[place]
+    kept = np.flatnonzero(_among(loaded, byte))
+    kept = kept[np.argsort(byte[kept], kind="stable")]  # rows ascend
+    row, place, offset = row[kept], place[kept], offset[kept]
+    value = written(program)[row, lane[place]] >> (8 * offset).astype(np.uint64)
     writer = episode[row]
     return Versions(
         byte[kept],
         np.flatnonzero(~further)[access[row]],
-        value[kept],
+        (value & np.uint64(0xFF)).astype(np.uint8),
         writer,
         program.episode_thread[writer].astype(np.int64),
     )
 
 
-def _stores_near(program: Program, wanted: Array) -> Array:
-    """The rows that store to words of some bytes, and perhaps others."""
+def _stores_near(program: Program, wanted: Array) -> tuple[Array, Array]:
+    """Row and lane of what stores to words of some bytes, and perhaps of others."""
     if not len(wanted):
-        return np.zeros(0, np.int64)
+        return _NONE, _NONE
     words = np.unique(wanted >> 3)
-    stores = np.flatnonzero(program.action_kind != LOAD)
-    near = np.zeros(len(stores), np.bool_)
+    row, lane = _lanes(program, np.flatnonzero(program.action_kind != LOAD))
+    address = program.lane_address[row, lane]
+    near = np.zeros(len(row), np.bool_)
     for last in (0, MAX_ROW_BYTES - 1):
-        word = program.lane_address[stores] + last >> 3
-        near |= (words[np.searchsorted(words, word) % len(words)] == word).any(axis=1)
-    return stores[near]
+        word = address + last >> 3
+        near |= _among(words, word)
+    return row[near], lane[near]
 
 
-def _bytes(program: Program, rows: Array) -> tuple[Array, Array, Array]:
-    """(address, row, value) of every byte of every lane of some rows."""
+def _among(known: Array, values: Array) -> Array:
+    """Which values are in a sorted array."""
+    if not len(known):
+        return np.zeros(len(values), np.bool_)
+    found: Array = known[np.searchsorted(known, values) % len(known)] == values
+    return found
+
+
+def _lanes(program: Program, rows: Array) -> tuple[Array, Array]:
+    """Row and number of every lane of some rows."""
     row, lane = np.nonzero(program.lane_address[rows] >= 0)
-    row = rows[row]
+    return rows[row], lane
+
+
+def _bytes(program: Program, row: Array, lane: Array) -> tuple[Array, Array, Array]:
+    """Address, place of its lane in ``row``, and place in the lane, of every byte of lanes."""
     size = program.action_size[row].astype(np.int64)
     each = np.repeat(np.arange(len(row)), size)
     offset = np.arange(len(each)) - np.repeat(np.cumsum(size) - size, size)
-    address = program.lane_address[row, lane].astype(np.int64)[each] + offset
-    value = written(program)[row, lane][each] >> (8 * offset).astype(np.uint64)
-    return address, row[each], (value & np.uint64(0xFF)).astype(np.uint8)
+    return program.lane_address[row, lane].astype(np.int64)[each] + offset, each, offset
 
 
 class WrongByte(NamedTuple):
