@@ -18,6 +18,7 @@ from gpu.cli.options import (
     CoreOptions,
     DisasmOptions,
     InfoOptions,
+    LitmusOptions,
     OccupancyOptions,
     ReplayOptions,
     with_build_options,
@@ -62,6 +63,11 @@ VERBS: Final = (
         "run.replay",
         ReplayOptions,
         "Repeat a recorded run's memory requests; or run a leg of gpu-tester on compute units.",
+    ),
+    _verb(
+        "litmus.litmus",
+        LitmusOptions,
+        "Run litmus tests as kernels, and judge what they end with by the memory model.",
     ),
 )
 

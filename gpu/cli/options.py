@@ -160,3 +160,19 @@ class ReplayOptions:
         *("--include", "-I"),
         metavar="DIR",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LitmusOptions:
+    """``gcn litmus``"""
+
+    tests: tuple[str, ...] = argument(
+        "Names of shipped tests, or files that end in .litmus; none: all that are shipped.",
+        "[NAME|FILE]...",
+        (),
+    )
+    runs: int = option(100, "Runs of each test.", read=between(1, 1_000_000), shows_default=True)
+    seed: int = option(1, "Draws the situations of the runs.", read=between(0), shows_default=True)
+    jobs: int = option(1, "Processes that run.", read=between(1, 256), shows_default=True)
+    engine: Engine = option(Engine.AUTO, "What runs the caches.", shows_default=True)
+    list_: bool = option(False, "List the shipped tests, and run none.", "--list")

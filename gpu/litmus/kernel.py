@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from gpu.code_object.targets import RUNNABLE
 from gpu.litmus.code import EVERYTHING, M0, Code
 from gpu.litmus.sequences import (
     ACCESS,
@@ -78,6 +79,10 @@ def as_written(thread: int, operation: int, sequence: Sequence) -> Sequence:
     return sequence
 
 
+class NotExecuted(ValueError):
+    """A processor whose sequences are known, and whose instructions the model does not execute."""
+
+
 class TooLarge(ValueError):
     """A test that needs more registers than a wave has."""
 
@@ -133,7 +138,11 @@ def build(
     opencl: bool = False,
     sequences: Sequences = as_written,
 ) -> Kernel:
-    """The kernel of the threads on the GPU. Raises TooLarge."""
+    """The kernel of the threads on the GPU. Raises TooLarge, NotExecuted."""
+    if processor not in RUNNABLE:
+        raise NotExecuted(
+            f"no code for {processor}: its table is for reading, {' and '.join(RUNNABLE)} run"
+        )
     code = Code()
     waves: dict[tuple[int, int], list[int]] = {}
     for number, thread in enumerate(program.threads):

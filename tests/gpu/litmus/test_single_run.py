@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from gpu.litmus.kernel import Layout, NotExecuted, build
 from gpu.litmus.sequences import Sequence
 from gpu.litmus.single_run import Machine, run_once
 from gpu.litmus.situation import situation
@@ -64,3 +65,10 @@ def test_sequences_may_be_changed() -> None:
         for n in range(24)
     }
     assert STALE in found
+
+
+@pytest.mark.parametrize("processor", ["gfx90a", "gfx942"])
+def test_processors_that_are_not_executed_are_refused_by_name(processor: str) -> None:
+    drawn = situation(SAFE, 1, 0, {})
+    with pytest.raises(NotExecuted, match=f"no code for {processor}"):
+        build(SAFE, drawn, Layout(0, 0, 0), processor=processor)

@@ -1,0 +1,1 @@
+"""Kernels that test a memory model: the verb, and its report."""

@@ -1,0 +1,64 @@
+"""``gcn litmus``: litmus tests as kernels, many times.
+
+Invariant: all tests are read before the first one runs, so a mistake in one costs no runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpu.cli.litmus.report import block, summary
+from gpu.cli.options import LitmusOptions
+from gpu.errors import GpuError
+from gpu.litmus.library import SUFFIX, names, shipped
+from gpu.litmus.scenario import Test, read_test
+from gpu.litmus.series import run_series
+from gpu.litmus.single_run import Machine
+from gpu.memory.coherent.factory import EngineChoice
+from slicc.scenario_text.parser import read_scenario
+from slicc.text.command.exit_status import FOUND
+from slicc.text.escapes import quoted
+from slicc.text.suggest import suggest
+from slicc.text.terminal import printable
+
+
+def litmus(options: LitmusOptions) -> int:
+    """The exit status: whether an outcome was forbidden or refused."""
+    if options.list_:
+        for name in names():
+            print(f"{name:<28} {printable(shipped(name).scenario.title)}".rstrip())
+        return 0
+    tests = {word: _read(word) for word in options.tests or names()}
+    machine = Machine(engine=EngineChoice(options.engine.value))
+    results = []
+    with _workers(options.jobs) as workers:
+        for name, test in tests.items():
+            results.append(run_series(test, options.runs, options.seed, machine, workers))
+            print("\n".join(block(printable(name), results[-1])), flush=True)
+    print(summary(results))
+    return FOUND if any(each.failed for each in results) else 0
+
+
+def _read(word: str) -> Test:
+    if not word.endswith(SUFFIX):
+        if word in names():
+            return shipped(word)
+        near = suggest(word, names())
+        help = f"did you mean {near}?" if near else f"--list has all; files end in {SUFFIX}"
+        raise GpuError(f"{quoted(word)} is no litmus test; {help}")
+    try:
+        return read_test(read_scenario(Path(word)))
+    except OSError as error:
+        raise GpuError(f"cannot read {quoted(word)}: {error.strerror}") from None
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[ProcessPoolExecutor | None]:
+    if jobs == 1:
+        yield None
+        return
+    with ProcessPoolExecutor(jobs) as workers:
+        yield workers

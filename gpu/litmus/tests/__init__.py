@@ -1,0 +1,1 @@
+"""The tests that are shipped, each a text that `gcn litmus` reads."""

@@ -1,0 +1,61 @@
+"""``gcn litmus``: its report, its exit status, and the message for every mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpu.litmus.library import names
+from tests.gpu.cli.calling import gcn
+
+MP = """scenario "MP"
+model hsa
+P0 @ group 0                    | P1 @ group 1
+store x = 1 relaxed agent       | load x -> r0 relaxed agent
+
+forbidden P1:r0 = {}
+"""
+
+
+def test_each_outcome_has_a_row() -> None:
+    answer = gcn("litmus", "MP+relaxed+agent", "cas", "--runs", "5")
+    assert (answer.status, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert lines[0] == "passed MP+relaxed+agent, 5 runs" and "passed cas, 5 runs" in lines
+    assert lines[-1] == "PASSED: 2 tests, 10 runs"
+    assert any("P1:r0=1; P1:r1=0  weak" in line for line in lines)
+    counts = [int(line.split()[0]) for line in lines if line.startswith("   ")]
+    assert sum(counts) == 10
+
+
+def test_processes_do_not_change_the_report() -> None:
+    one, two = (gcn("litmus", "cas", "--runs", "4", "--jobs", n) for n in ("1", "2"))
+    assert one.out == two.out
+
+
+def test_a_refused_outcome_fails(tmp_path: Path) -> None:
+    file = tmp_path / "a.litmus"
+    file.write_text(MP.format("0 or P1:r0 = 1"))
+    answer = gcn("litmus", str(file), "--runs", "2")
+    assert answer.status == 1
+    assert "refused: forbidden" in answer.out and "of seed 1: group 0 on unit" in answer.out
+    assert answer.out.endswith("FAILED: 1 of 1 tests, 2 runs\n")
+
+
+def test_a_mistake_is_shown_at_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "a.litmus"
+    file.write_text(MP.format("= 0"))
+    answer = gcn("litmus", "cas", str(file))
+    assert (answer.status, answer.out) == (2, "")
+    assert "a.litmus:6:" in answer.err and "^" in answer.err
+
+
+def test_names_that_are_near_are_proposed(tmp_path: Path) -> None:
+    answer = gcn("litmus", "MP+relxed+agent")
+    assert answer.status == 2 and "did you mean MP+relaxed+agent?" in answer.err
+    answer = gcn("litmus", str(tmp_path / "none.litmus"))
+    assert answer.status == 2 and "cannot read" in answer.err
+
+
+def test_list() -> None:
+    answer = gcn("litmus", "--list")
+    assert [line.split()[0] for line in answer.out.splitlines()] == list(names())
