@@ -24,7 +24,7 @@ from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.cas_loops import CasLoops, Guess
 from gpu.compute_unit.sanitizers.findings import Findings, instruction_text
-from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join
+from gpu.compute_unit.sanitizers.vector_clocks import Clock, Knowledge, Release, join, same_group
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.isa.encoding.immediates import split_wait
 from runtime.requesters.port import AccessKind
@@ -77,6 +77,7 @@ class Races:
         self._cells: dict[Hashable, _Cell] = {}
         self._waves: dict[Wavefront, Knowledge] = {}
         self._numbers: list[Knowledge] = []
+        self._groups = 0
         self._ended: dict[tuple[int, int], Clock] = {}
         self._resident: dict[tuple[int, int], int] = {}
 
@@ -91,9 +92,10 @@ class Races:
                 join(start, clock)
         self._resident[packet] = self._resident.get(packet, 0) + 1
         for wave in group.waves:
-            knowledge = Knowledge(len(self._numbers), wave, start)
+            knowledge = Knowledge(len(self._numbers), wave, self._groups, start)
             self._numbers.append(knowledge)
             self._waves[wave] = knowledge
+        self._groups += 1
 
     def left(self, group: Group[Any]) -> None:
         """Its waves have ended, and all that they did is performed."""
@@ -255,9 +257,9 @@ def _chain(released: Release | None, cell: _Cell) -> Release | None:
         return released
     beyond, within = dict(released.beyond), dict(released.within)
     join(beyond, before.beyond)
-    if before.group is released.group:
+    if same_group(before.writer, released.writer):
         join(within, before.within)
-    return Release(released.group, within, beyond)
+    return Release(released.writer, within, beyond)
 
 
 def _nature(access: MemoryAccess) -> tuple[bool, bool, bool]:

@@ -174,8 +174,18 @@ def test_a_release_and_an_acquire_order_two_groups(timed: bool) -> None:
 @pytest.mark.parametrize(
     "before, after, why",
     [
-        (INVALIDATE, NOP * 2, "after the load that synchronises there is no buffer_wbinvl1"),
-        (WAIT_VM, NOP, "the store that synchronises did not wait with s_waitcnt vmcnt(0)"),
+        (
+            INVALIDATE,
+            NOP * 2,
+            ": acquire at agent scope instead of work-group or relaxed: after the load that "
+            "synchronises there is no buffer_wbinvl1",
+        ),
+        (
+            WAIT_VM,
+            NOP,
+            ": release at agent scope instead of work-group or relaxed: the store that "
+            "synchronises did not wait with s_waitcnt vmcnt(0)",
+        ),
     ],
     ids=["no invalidation", "no wait before the flag"],
 )
@@ -269,6 +279,31 @@ def test_compiled_kernels_are_clean(name: str, configuration: str, timed: bool) 
     run_launch(memory, launch, units)
     assert not launch.listener.faults
     assert [str(finding) for finding in checks.findings] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("mp_rlx_dev", "release and acquire at agent scope instead of work-group or relaxed: "),
+        ("mp_ra_wg", "an acquire before the second at agent scope, on one atomic, would"),
+        ("mpf_wg", "an acquire before the second at agent scope, on one atomic, would"),
+        ("mp_ra_dev", None),
+        ("mp_ra_sys", None),
+        ("mpf_dev", None),
+    ],
+)
+def test_messages_between_groups_are_judged_by_scope(name: str, why: str | None) -> None:
+    """What clang makes of orders and scopes; the first group runs first, so the flag is found."""
+    memory, checks = SlowMemory(lambda request: 25, cus=1), Checks(["races"])
+    words = _words(memory, 1, 1, 2)
+    launch = Launch(memory, stored("litmus"), name, words, (128,), (64,))
+    unit = FunctionalUnit(0, memory, hang_detector=HangDetector(), checks=checks)
+    run_launch(memory, launch, [unit])
+    texts = [str(finding) for finding in checks.findings]
+    assert bool(texts) is (why is not None)
+    for text in texts:
+        assert "lane 0 of wave 0 of group (0, 0, 0)" in text and "group (1, 0, 0)" in text
+        assert why is not None and why in text
 
 
 def test_an_unknown_check() -> None:
