@@ -12,7 +12,7 @@ from gpu.litmus.scenario import Test, read_test
 from slicc.scenario_text.parser import parse_scenario
 from slicc.source import SourceFile
 
-_FOLDER = "gpu.litmus.tests"
+_FOLDER = "gpu.litmus.shipped"
 SUFFIX = ".litmus"
 
 
