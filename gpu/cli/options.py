@@ -168,7 +168,7 @@ class LitmusOptions:
 
     tests: tuple[str, ...] = argument(
         "Names of shipped tests, or files that end in .litmus; none: all that are shipped.",
-        "[NAME|FILE]...",
+        "NAME|FILE",
         (),
     )
     runs: int = option(100, "Runs of each test.", read=between(1, 1_000_000), shows_default=True)

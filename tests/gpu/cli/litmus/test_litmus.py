@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpu.litmus.library import names
+from gpu.cli.litmus.report import block
+from gpu.litmus.library import names, shipped
+from gpu.litmus.series import Result, Seen, Verdict
+from gpu.memory_model.explanation import explain
+from gpu.memory_model.model import judge
 from tests.gpu.cli.calling import gcn
 
 MP = """scenario "MP"
@@ -59,3 +63,14 @@ def test_names_that_are_near_are_proposed(tmp_path: Path) -> None:
 def test_list() -> None:
     answer = gcn("litmus", "--list")
     assert [line.split()[0] for line in answer.out.splitlines()] == list(names())
+
+
+def test_a_forbidden_outcome_is_explained() -> None:
+    test = shipped("MP+acq-rel+agent")
+    stale = (1, 0)
+    seen = {stale: Seen(Verdict.forbidden, count=1, number=0)}
+    result = Result(test, 1, 1, judge(test.program, test.rules), seen)
+    lines = list(block("MP", result))
+    assert lines[:2] == ["FAILED MP, 1 runs", "       1  P1:r0=1; P1:r1=0  forbidden, first in run 0"]
+    assert "  " + explain(test.program, stale, test.rules).splitlines()[0] in lines
+    assert lines[-1].startswith("  run 0 of seed 1: group 0 on unit")
