@@ -171,8 +171,18 @@ class LitmusOptions:
         "NAME|FILE",
         (),
     )
-    runs: int = option(100, "Runs of each test.", read=between(1, 1_000_000), shows_default=True)
-    seed: int = option(1, "Draws the situations of the runs.", read=between(0), shows_default=True)
-    jobs: int = option(1, "Processes that run.", read=between(1, 256), shows_default=True)
+    runs: int = option(
+        100,
+        "Runs of each test.",
+        metavar="1..1000000",
+        read=between(1, 1_000_000),
+        shows_default=True,
+    )
+    seed: int = option(
+        1, "Draws the situations of the runs.", metavar="N", read=between(0), shows_default=True
+    )
+    jobs: int = option(
+        1, "Processes that run.", metavar="1..256", read=between(1, 256), shows_default=True
+    )
     engine: Engine = option(Engine.AUTO, "What runs the caches.", shows_default=True)
     list_: bool = option(False, "List the shipped tests, and run none.", "--list")

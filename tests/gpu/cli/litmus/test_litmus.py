@@ -71,6 +71,7 @@ def test_a_forbidden_outcome_is_explained() -> None:
     seen = {stale: Seen(Verdict.forbidden, count=1, number=0)}
     result = Result(test, 1, 1, judge(test.program, test.rules), seen)
     lines = list(block("MP", result))
-    assert lines[:2] == ["FAILED MP, 1 runs", "       1  P1:r0=1; P1:r1=0  forbidden, first in run 0"]
+    row = "       1  P1:r0=1; P1:r1=0  forbidden, first in run 0"
+    assert lines[:2] == ["FAILED MP, 1 runs", row]
     assert "  " + explain(test.program, stale, test.rules).splitlines()[0] in lines
     assert lines[-1].startswith("  run 0 of seed 1: group 0 on unit")
