@@ -70,5 +70,9 @@ WAVE_ABORT: Final = 1
 """Of a queue's exception status: a wave of it has failed."""
 AQL_QUEUE: Final = 2
 """The driver's number of the type."""
-GFX803: Final = 80003
-"""As the driver writes the processor: major, minor, stepping in decimal."""
+
+
+def target_version(processor: str) -> int:
+    """As the driver writes a processor: major, minor, stepping in decimal (80003 for gfx803)."""
+    digits = processor.removeprefix("gfx")
+    return int(digits[:-2]) * 10_000 + int(digits[-2], 16) * 100 + int(digits[-1], 16)

@@ -87,7 +87,7 @@ def _agent(device: Device) -> bytes:
             "lds_limit": (apertures.shared + 1 << 32) - 1,
             "scratch_base": apertures.private << 32,
             "scratch_limit": (apertures.private + 1 << 32) - 1,
-            "gfx_target_version": layout.GFX803,
+            "gfx_target_version": layout.target_version(device.processor),
             "simd_count": agent.compute_units * agent.simds,
             "max_waves_per_simd": agent.waves // agent.simds,
             "num_xcc": 1,

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 
 from gpu import Buffer, CodeObject, Device
 from gpu.errors import KernelError
-from gpu.host.core_files.layout import AGENT, PROGRAM_HEADER, QUEUE, SNAPSHOT_HEADER, WAVE_ABORT
+from gpu.host.core_files.layout import (
+    AGENT,
+    PROGRAM_HEADER,
+    QUEUE,
+    SNAPSHOT_HEADER,
+    WAVE_ABORT,
+    target_version,
+)
 from gpu.host.core_files.reader import CoreFile, CoreFileError, parse_core, read_core
 from gpu.host.core_files.writer import write_core
 from tests.gpu.cli.calling import gcn
@@ -40,6 +47,13 @@ def written() -> bytes:
     with TemporaryDirectory() as folder:
         write_core(device, Path(folder, "core"))
         return Path(folder, "core").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "processor, number", [("gfx803", 80003), ("gfx900", 90000), ("gfx90a", 90010)]
+)
+def test_the_processor_as_the_driver_writes_it(processor: str, number: int) -> None:
+    assert target_version(processor) == number
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
