@@ -1,8 +1,9 @@
 """Entering and leaving a trap handler in memory (D1, "Trap Handler ABI").
 
-``s_trap`` puts its own address and its number into ttmp0 and ttmp1, TBA and TMA are readable, and
-the wave continues at TBA; ``s_rfe_b64`` continues where its register pair says. A handler that
-returns from a trap therefore adds 4.
+``s_trap`` puts its own address and its number into ttmp0 and ttmp1, TBA and TMA are readable
+(scalar registers before GFX9; on GFX9 only by s_getreg, which does not read them here), and the
+wave continues at TBA; ``s_rfe_b64`` continues where its register pair says. A handler that returns
+from a trap therefore adds 4.
 
 Invariant: a wave is inside of its handler from one to the other, and does not trap there.
 Source: GCN3 instruction set architecture, "S_TRAP", "S_RFE_B64".
@@ -16,9 +17,10 @@ from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.program.faults import place_of
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
+from gpu.generation import Generation
+from gpu.isa.encoding.operands import FIRST_TTMP
 
 _TBA: Final = 108
-_TTMP0: Final = 112
 _PC_HIGH: Final = 0xFFFF
 
 
@@ -29,11 +31,13 @@ def enter(wave: Wavefront, decoded: DecodedInstruction) -> None:
     wave.in_handler = True
     address = decoded.instruction.address
     base, memory = wave.group.start.trap_handler
-    for register, value in ((_TBA, base), (_TBA + 2, memory)):
-        wave.sgprs[register] = value & 0xFFFF_FFFF
-        wave.sgprs[register + 1] = value >> 32
-    wave.sgprs[_TTMP0] = address & 0xFFFF_FFFF
-    wave.sgprs[_TTMP0 + 1] = address >> 32 & _PC_HIGH | (decoded.value & 0xFF) << 16
+    first = FIRST_TTMP[wave.generation]
+    if wave.generation is Generation.GFX8:
+        for register, value in ((_TBA, base), (_TBA + 2, memory)):
+            wave.sgprs[register] = value & 0xFFFF_FFFF
+            wave.sgprs[register + 1] = value >> 32
+    wave.sgprs[first] = address & 0xFFFF_FFFF
+    wave.sgprs[first + 1] = address >> 32 & _PC_HIGH | (decoded.value & 0xFF) << 16
     wave.pc = base
 
 

@@ -26,6 +26,8 @@ FLAT_SCRATCH: Final = 102
 VCC: Final = 106
 M0: Final = 124
 EXEC: Final = 126
+FIRST_TTMP: Final = {Generation.GFX8: 112, Generation.GFX9: 108}
+"""The first trap register. Before GFX9, TBA and TMA are 108 to 111."""
 
 IMPLICIT: Final = {
     "scc": RegisterRange("scc", 0, 1),

@@ -23,6 +23,7 @@ from gpu.isa.encoding.constants import (
 from gpu.isa.encoding.formats import SRC_LITERAL, VGPR
 from gpu.isa.encoding.immediates import gpr_index, message, register_part, swizzle, wait_counts
 from gpu.isa.encoding.operands import (
+    FIRST_TTMP,
     NO_BASE,
     QUAD_FIELDS,
     VECTOR_FIELDS,
@@ -43,7 +44,6 @@ _PAIRS: Final = {102: "flat_scratch", 104: "xnack_mask", 106: "vcc", 126: "exec"
 _TRAP_SINGLE: Final = {108: "tba_lo", 109: "tba_hi", 110: "tma_lo", 111: "tma_hi"}
 _TRAP_PAIRS: Final = {108: "tba", 110: "tma"}
 """Before GFX9, which has trap registers there."""
-_FIRST_TTMP: Final = {Generation.GFX8: 112, Generation.GFX9: 108}
 _REVOLUTION_64: Final = "0.15915494309189532"
 _PARTS: Final = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
 _UNUSED: Final = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
@@ -136,7 +136,7 @@ def scalar_name(code: int, registers: int, generation: Generation) -> str:
         return _PAIRS[code]
     if code in _SINGLE:
         return _SINGLE[code]
-    first = _FIRST_TTMP[generation]
+    first = FIRST_TTMP[generation]
     if code >= first:
         return _registers("ttmp", code - first, registers)
     if code in _TRAP_SINGLE:

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from gpu import Buffer, Device, Signal
+from gpu.compute_unit.program.decoded_program import bind_one
+from gpu.compute_unit.program.trap_handler import enter
 from gpu.compute_unit.timed_unit import TimedUnit
 from gpu.errors import HostError, KernelError
+from gpu.generation import Generation
 from gpu.host.debugging.trap_handler import set_trap_handler
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
+from gpu.isa.encoding.decoder import decode_at
 from gpu.memory.flat_memory import FlatMemory
+from tests.gpu.compute_unit.encoding import wavefront
 from tests.gpu.compute_unit.harness import Bench, run_timed
 from tests.gpu.compute_unit.machine_code import code
 from tests.gpu.kernels.stored import stored
@@ -76,6 +81,17 @@ def test_where_a_handler_may_lie() -> None:
     ):
         with pytest.raises(HostError, match=message):
             set_trap_handler(device, base, memory)
+
+
+@pytest.mark.parametrize(("generation", "first"), [(Generation.GFX8, 112), (Generation.GFX9, 108)])
+def test_what_a_handler_is_given(generation: Generation, first: int) -> None:
+    wave = wavefront(generation=generation)
+    wave.group.start.trap_handler = (0x5000, 0x6000)
+    enter(wave, bind_one(decode_at(S_TRAP_3, 0, 0x1_0000_2000, generation)))
+    assert wave.pc == 0x5000
+    assert wave.sgprs[first : first + 2] == [0x2000, 1 | 3 << 16]
+    if generation is Generation.GFX8:
+        assert wave.sgprs[108:112] == [0x5000, 0, 0x6000, 0]
 
 
 def test_a_trap_in_a_handler(device: Device) -> None:
