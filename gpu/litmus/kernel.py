@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gpu.code_object.targets import RUNNABLE
-from gpu.litmus.code import EVERYTHING, M0, Code
+from gpu.isa.encoding.kernel_code import EVERYTHING, Code
+from gpu.isa.encoding.operands import M0
 from gpu.litmus.sequences import (
     ACCESS,
     LDS_AND_SCALAR,
@@ -143,7 +144,7 @@ def build(
         raise NotExecuted(
             f"no code for {processor}: its table is for reading, {' and '.join(RUNNABLE)} run"
         )
-    code = Code()
+    code = Code(RUNNABLE[processor])
     waves: dict[tuple[int, int], list[int]] = {}
     for number, thread in enumerate(program.threads):
         if thread.position.agent == "gpu":
@@ -219,11 +220,11 @@ class _Wave:
         self._wait_for_start(min(self.situation.starts[thread.name] for thread in threads))
         single = len(threads) == 1
         if single:
-            code.lane(threads[0].position.lane)
+            code.activate(1 << threads[0].position.lane)
         for number, place in self._turns():
             thread = self.program.threads[number]
             if not single:
-                code.lane(thread.position.lane)
+                code.activate(1 << thread.position.lane)
             sleep = self.situation.sleeps[thread.name][place]
             if sleep:
                 code.emit("SOPP", "s_sleep", simm16=sleep)
@@ -250,7 +251,7 @@ class _Wave:
 
     def _warm(self, threads: list[Thread]) -> None:
         names = dict.fromkeys(n for each in threads for n in self.situation.warm[each.name])
-        self.code.lane(0)
+        self.code.activate(1)
         for name in names:
             address = self._address(Place(name))
             self.code.emit("FLAT", "flat_load_dword", vdst=_SCRATCH, addr=address)
@@ -420,7 +421,7 @@ class _Wave:
         for (number, name), register in self._results.items():
             thread = self.program.threads[number]
             index = result_number(self.program, thread, name)
-            code.lane(thread.position.lane)
+            code.activate(1 << thread.position.lane)
             address = self._constant(_words(self.layout.results + RESULT_BYTES * index, 8))
             code.emit("FLAT", "flat_store_dwordx2", addr=address, data=register)
         code.emit("SOPP", "s_endpgm")

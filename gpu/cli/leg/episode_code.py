@@ -20,7 +20,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.cli.leg import machine_code as code
+from gpu.isa.encoding.formats import SRC_LITERAL
+from gpu.isa.encoding.kernel_code import EVERYTHING, Code
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicKind
 from tester.program.atomics import comparands
@@ -84,7 +85,7 @@ class _Wave:
     """A wave in the making."""
 
     results_at: int
-    code: bytearray = field(default_factory=bytearray)
+    code: Code = field(default_factory=Code)
     registers: list[npt.NDArray[np.uint32]] = field(default_factory=list)
     results: list[tuple[int, int, int, int]] = field(default_factory=list)
     """Row, register, bytes, lanes."""
@@ -93,7 +94,7 @@ class _Wave:
     def exec(self, mask: int) -> None:
         if mask != self.mask:
             self.mask = mask
-            self.code += code.set_exec(mask)
+            self.code.activate(mask)
 
     def add(self, words: npt.NDArray[np.uint64], registers: int) -> int:
         """Put 64 numbers into the next registers, low words first; the first of them."""
@@ -103,18 +104,27 @@ class _Wave:
             self.registers.append(part.astype(np.uint32))
         return first
 
+    def flat(
+        self, name: str, address: int, *, data: int = 0, result: int = 0, scope: int = 0
+    ) -> None:
+        """``address``: the first register of a pair. ``scope``: 1 for glc, 2 for slc."""
+        registers = {"addr": address, "data": data, "vdst": result}
+        self.code.emit("FLAT", f"flat_{name}", **registers, glc=scope & 1, slc=scope >> 1)
+
     def finish(self, episode: int, last: bool) -> WaveCode:
         """Store the results and end."""
-        self.code += code.wait()
+        self.code.wait(EVERYTHING)
         found = []
         for number, (row, register, size, mask) in enumerate(self.results):
             self.exec(mask)
             offset = number * RESULT_BYTES
-            self.code += code.add_constant(_POINTER, offset, _BASE)
-            self.code += code.flat(_STORES[max(4, size)], _POINTER, data=register)
+            self.code.emit(
+                "VOP2", "v_add_u32", offset, vdst=_POINTER, vsrc1=_BASE, src0=SRC_LITERAL
+            )
+            self.flat(_STORES[max(4, size)], _POINTER, data=register)
             found.append(Result(episode, row, self.results_at + offset))
-        self.code += code.end()
-        return WaveCode(episode, bytes(self.code), np.array(self.registers), tuple(found), last)
+        self.code.emit("SOPP", "s_endpgm")
+        return WaveCode(episode, self.code.finished(), np.array(self.registers), tuple(found), last)
 
 
 class EpisodeCoder:
@@ -135,14 +145,15 @@ class EpisodeCoder:
         wave = self._new(episode)
         if adds:
             self._fetch_add(wave, episode, OPEN, _OPENED, quiet=False)
-        wave.code += code.acquire()
+        wave.code.emit("MUBUF", "buffer_wbinvl1_vol")
+        wave.code.wait(EVERYTHING)
         done = []
         for row in program.actions_of(episode):
             if len(wave.registers) + self._registers(row) > REGISTERS:
                 done.append(self._finished(wave, episode, last=False))
                 wave = self._new(episode)
             self._action(wave, row)
-        wave.code += code.wait()
+        wave.code.wait(EVERYTHING)
         if adds:
             quiet = bool(program.episode_scope[episode] & QUIET)
             self._fetch_add(wave, episode, CLOSE, _CLOSED, quiet)
@@ -178,14 +189,14 @@ class EpisodeCoder:
             return
         scope = int(self._program.episode_scope[episode]) & SLC
         wave.exec(mask)
-        wave.code += code.flat(
+        wave.flat(
             "atomic_add",
             _WORD,
             data=_ONE,
             result=0 if quiet else register,
             scope=_scope(scope) | (not quiet),
         )
-        wave.code += code.wait()
+        wave.code.wait(EVERYTHING)
         if not quiet:
             wave.results.append((row, register, 4, mask))
 
@@ -208,12 +219,12 @@ class EpisodeCoder:
         address = wave.add(_lanes(np.where(active, program.lane_address[row] + self._offset, 0)), 2)
         wave.exec(mask)
         if kind == LOAD:
-            wave.code += code.flat(_LOADS[size], address, result=address, scope=scope)
+            wave.flat(_LOADS[size], address, result=address, scope=scope)
             wave.results.append((row, address, size, mask))
             return
         data = wave.add(_lanes(program.store_value[row]), words)
         if kind != ATOMIC:
-            wave.code += code.flat(_STORES[size], address, data=data, scope=scope)
+            wave.flat(_STORES[size], address, data=data, scope=scope)
             return
         op = int(program.action_op[row])
         if op & ~FAILS == AtomicKind.CAS:
@@ -221,7 +232,7 @@ class EpisodeCoder:
             wave.add(_lanes(np.array(compares, np.uint64)), words)
         quiet = bool(program.action_scope[row] & QUIET)
         name = f"atomic_{_ATOMICS[op & ~FAILS]}" + ("_x2" if size == 8 else "")
-        wave.code += code.flat(
+        wave.flat(
             name, address, data=data, result=0 if quiet else address, scope=scope & 2 | (not quiet)
         )
         if not quiet:

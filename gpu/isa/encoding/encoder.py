@@ -28,8 +28,7 @@ def encode(
     """An instruction of this format; fields that are not given are 0. ``literal``: a word behind
     it. Raises KeyError for an unknown name or field, ValueError for a value that does not fit."""
     layout = BY_NAME[generation][format]
-    bits = int(layout.prefix, 2) << 32 - len(layout.prefix)
-    bits |= _numbers(generation, format)[name] << layout.opcode.low
+    bits = layout.fixed | _numbers(generation, format)[name] << layout.opcode.low
     for field, value in fields.items():
         place = layout.fields[field]
         if not 0 <= value < 1 << place.bits:

@@ -60,6 +60,11 @@ def split_wait(simm16: int, generation: Generation) -> WaitCounts:
     return WaitCounts(vm, simm16 >> 4 & 7, simm16 >> 8 & 15)
 
 
+def joined_wait(counts: WaitCounts) -> int:
+    """The operand of s_waitcnt with these counts, the inverse of `split_wait`."""
+    return counts.vm & 15 | counts.exp << 4 | counts.lgkm << 8 | counts.vm >> 4 << 14
+
+
 def wait_counts(simm16: int, generation: Generation) -> str:
     """Their text. Where all are at their largest, all are named."""
     counts = split_wait(simm16, generation)

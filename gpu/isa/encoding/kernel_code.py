@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from gpu.generation import Generation
 from gpu.isa.encoding.encoder import encode
 from gpu.isa.encoding.formats import SRC_LITERAL
+from gpu.isa.encoding.immediates import ANY_COUNT, joined_wait
+from gpu.isa.encoding.operands import EXEC
 
-EXEC_LOW, EXEC_HIGH, M0 = 126, 127, 124
 EVERYTHING: Final = ("vmcnt", "lgkmcnt")
-_NO_WAIT: Final = 0xF7F
-_WAITS: Final = {"vmcnt": 0xF, "lgkmcnt": 0xF00}
-"""Bits of s_waitcnt's operand that a counter of 0 clears; expcnt is left alone."""
+"""The counters of memory; expcnt is that of exports."""
 _INLINE: Final = range(65)
 _FIRST_INLINE: Final = 128
 
@@ -22,14 +22,15 @@ _FIRST_INLINE: Final = 128
 class Code:
     """The code of a kernel, as it grows."""
 
-    def __init__(self) -> None:
+    def __init__(self, generation: Generation = Generation.GFX8) -> None:
+        self._generation = generation
         self._bytes = bytearray()
         self._labels: dict[str, int] = {}
         self._branches: list[tuple[int, str]] = []
 
     def emit(self, format: str, name: str, literal: int | None = None, **fields: int) -> None:
         """The next instruction, see `gpu.isa.encoding.encoder.encode`."""
-        self._bytes += encode(format, name, literal, **fields)
+        self._bytes += encode(format, name, literal, self._generation, **fields)
 
     def scalar(self, register: int, value: int) -> None:
         """A constant into a scalar register."""
@@ -43,16 +44,14 @@ class Code:
 
     def wait(self, counters: tuple[str, ...]) -> None:
         """Until the counters are 0."""
-        operand = _NO_WAIT
-        for name in counters:
-            operand &= ~_WAITS[name]
-        self.emit("SOPP", "s_waitcnt", simm16=operand)
+        zeros = {name.removesuffix("cnt"): 0 for name in counters}
+        counts = ANY_COUNT[self._generation]._replace(**zeros)
+        self.emit("SOPP", "s_waitcnt", simm16=joined_wait(counts))
 
-    def lane(self, lane: int | None) -> None:
-        """Make this the only active lane; None: activate all."""
-        bits = (1 << 64) - 1 if lane is None else 1 << lane
-        self.scalar(EXEC_LOW, bits & 0xFFFF_FFFF)
-        self.scalar(EXEC_HIGH, bits >> 32)
+    def activate(self, lanes: int) -> None:
+        """Make these the active lanes, a bit each."""
+        self.scalar(EXEC, lanes & 0xFFFF_FFFF)
+        self.scalar(EXEC + 1, lanes >> 32 & 0xFFFF_FFFF)
 
     def label(self, name: str) -> None:
         """The next instruction is called so."""

@@ -10,30 +10,26 @@ from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.generation import Generation
 from gpu.isa.encoding.decoder import decode_at
-from gpu.isa.encoding.formats import BY_NAME
+from gpu.isa.encoding.encoder import encode
 from gpu.isa.tables import OPCODES
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.harness import Bench
 
 FORMS = ("DS", "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "SMEM")
-NUMBERS = {
-    (generation, form, opcode.name): number
+NAMES = [
+    (generation, form, opcode.name)
     for generation, tables in OPCODES.items()
     for form in FORMS
-    for number, opcode in tables.get(form, {}).items()
-}
+    for opcode in tables.get(form, {}).values()
+]
 
 
 def operation(
     form: str, name: str, generation: Generation = Generation.GFX8, **fields: int
 ) -> Operation:
     """The bound instruction with these fields; the others are 0."""
-    layout = BY_NAME[generation][form]
-    bits = layout.fixed
-    bits |= NUMBERS[generation, form, name] << layout.opcode.low
-    for field, value in fields.items():
-        bits |= value << layout.fields[field].low
-    decoded = bind_one(decode_at(bits.to_bytes(8, "little"), 0, 0x1000, generation))
+    code = encode(form, name, None, generation, **fields)
+    decoded = bind_one(decode_at(code.ljust(8, b"\0"), 0, 0x1000, generation))
     assert decoded.operation is not None, f"{name} is not carried out"
     return decoded.operation
 

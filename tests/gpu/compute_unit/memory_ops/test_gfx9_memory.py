@@ -17,7 +17,7 @@ from gpu.isa.encoding.operands import NO_BASE
 from gpu.memory.flat_memory import FlatMemory
 from gpu.wave_size import LANES
 from tests.gpu.compute_unit import encoding
-from tests.gpu.compute_unit.encoding import NUMBERS, perform, set_pair
+from tests.gpu.compute_unit.encoding import NAMES, perform, set_pair
 from tests.gpu.compute_unit.harness import PRIVATE_APERTURE, SHARED_APERTURE
 
 GFX9 = Generation.GFX9
@@ -29,7 +29,7 @@ wavefront = partial(encoding.wavefront, generation=GFX9)
 
 HALVES = sorted(
     name.removeprefix("flat_")
-    for generation, form, name in NUMBERS
+    for generation, form, name in NAMES
     if generation is GFX9 and form == "FLAT" and "d16" in name
 )
 

@@ -12,7 +12,7 @@ from gpu.memory.flat_memory import FlatMemory
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicOp
 from tests.gpu.compute_unit.encoding import (
-    NUMBERS,
+    NAMES,
     get_pair,
     operation,
     perform,
@@ -29,7 +29,7 @@ SCRATCH = [SWIZZLED, 0xFFFF_FFFF, ADD_TID | 3 << 21 | 1 << 19]
 
 MOVES = {
     name: move
-    for generation, form, name in NUMBERS
+    for generation, form, name in NAMES
     if generation is Generation.GFX8
     and form in ("FLAT", "MUBUF")
     and (move := movement_of(name)) is not None

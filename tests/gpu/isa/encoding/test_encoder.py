@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gpu.generation import Generation
 from gpu.isa.encoding.decoder import decode_at
 from gpu.isa.encoding.encoder import encode
+from gpu.isa.encoding.kernel_code import EVERYTHING, Code
 from gpu.isa.encoding.printer import text
 
 
@@ -23,6 +25,23 @@ from gpu.isa.encoding.printer import text
 def test_an_assembler_would_write_the_same(code: bytes, expected: str) -> None:
     decoded = decode_at(code, 0)
     assert (text(decoded), decoded.size) == (expected, len(code))
+
+
+def test_code_of_gfx9() -> None:
+    generation = Generation.GFX9
+    code = encode("GLOBAL", "global_load_dword", None, generation, vdst=3, addr=1, saddr=127)
+    assert text(decode_at(code, 0, 0, generation)) == "global_load_dword v3, v[1:2], off"
+
+
+@pytest.mark.parametrize("generation", list(Generation))
+@pytest.mark.parametrize("counters", [("vmcnt",), ("lgkmcnt",), EVERYTHING])
+def test_waits_leave_other_counters_alone(
+    generation: Generation, counters: tuple[str, ...]
+) -> None:
+    code = Code(generation)
+    code.wait(counters)
+    said = text(decode_at(code.finished(), 0, 0, generation))
+    assert said == "s_waitcnt " + " ".join(f"{name}(0)" for name in counters)
 
 
 def test_a_field_has_its_bits() -> None:
