@@ -49,9 +49,10 @@ class Code:
         self.emit("SOPP", "s_waitcnt", simm16=joined_wait(counts))
 
     def activate(self, lanes: int) -> None:
-        """Make these the active lanes, a bit each."""
-        self.scalar(EXEC, lanes & 0xFFFF_FFFF)
-        self.scalar(EXEC + 1, lanes >> 32 & 0xFFFF_FFFF)
+        """Make these the active lanes, a bit each; as long for all masks."""
+        for half in range(2):
+            part = lanes >> 32 * half & 0xFFFF_FFFF
+            self.emit("SOP1", "s_mov_b32", part, sdst=EXEC + half, ssrc0=SRC_LITERAL)
 
     def label(self, name: str) -> None:
         """The next instruction is called so."""
