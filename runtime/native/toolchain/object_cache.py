@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -144,13 +145,27 @@ class Cache:
                 fresh.rename(target)
                 return
             except OSError:
-                if _sound(target, kind, key):
-                    return  # another process was faster
                 if not target.exists():
                     raise
-            # What stands there is damaged: move it out of the way, whole, before it is removed.
-            forget(target)
+            if self._stands_or_is_moved(target, kind, key):
+                return
         raise OSError(f"{target} is damaged and cannot be replaced")
+
+    def _stands_or_is_moved(self, target: Path, kind: str, key: str) -> bool:
+        """Whether another process was faster; what is damaged is moved out of the way, whole.
+
+        One process at a time: between another's look and its move, a third may have put a sound
+        entry there and be reading it.
+        """
+        lock = os.open(target.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if _sound(target, kind, key):
+                return True
+            forget(target)
+            return False
+        finally:
+            os.close(lock)
 
     def prune(self) -> None:
         """Forget the entries that were not used for longest, and what dead processes left."""

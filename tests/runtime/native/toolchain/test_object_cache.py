@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import stat
+import threading
 import time
 from pathlib import Path
 
@@ -193,6 +194,32 @@ def test_processes_may_race(cache: Cache, damaged: bool) -> None:
         assert racer.exitcode == 0
     assert [path.name for path in cache.root.iterdir()] == [f"object-{KEY}"]
     assert cache.find("object", KEY) is not None
+
+
+def test_a_sound_entry_is_never_moved(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    # While one process looks at a damaged entry to remove it, another makes the entry anew.
+    damage_content(cache.make("object", KEY, fill))
+    sound, looks, made = object_cache._sound, [], []
+
+    def make() -> None:
+        made.append(Cache(cache.root).make("object", KEY, fill).stat().st_ino)
+
+    other = threading.Thread(target=make)
+
+    def slow_look(entry: Path, kind: str, key: str) -> bool:
+        was = sound(entry, kind, key)
+        if threading.current_thread() is not other:
+            looks.append(was)
+            if looks == [False, False]:
+                other.start()
+                other.join(0.1)
+        return was
+
+    monkeypatch.setattr(object_cache, "_sound", slow_look)
+    entry = cache.make("object", KEY, fill)
+    other.join()
+    assert looks == [False, False]
+    assert made == [entry.stat().st_ino]
 
 
 def test_the_users_cache_is_below_xdg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
