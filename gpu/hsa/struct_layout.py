@@ -37,11 +37,15 @@ class Layout:
 
     def pack(self, values: Mapping[str, int]) -> bytes:
         """Bytes; fields that are not given are 0. Raises ValueError for what does not fit."""
-        data = bytearray(self.size)
+        return self.change(bytes(self.size), values)
+
+    def change(self, data: bytes, values: Mapping[str, int]) -> bytes:
+        """The structure with other values of some fields. Raises ValueError as `pack` does."""
+        changed = bytearray(data)
         for name, value in values.items():
             field = self.field(name)
-            data[field.offset : field.offset + field.size] = self.pack_field(name, value)
-        return bytes(data)
+            changed[field.offset : field.offset + field.size] = self.pack_field(name, value)
+        return bytes(changed)
 
     def pack_field(self, name: str, value: int) -> bytes:
         """Bytes of one field. Raises ValueError if the value does not fit it."""

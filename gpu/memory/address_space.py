@@ -220,6 +220,12 @@ class AddressSpace:
             raise ValueError(f"no allocation starts at {address:#x}")
         del self._starts[place], self._allocations[place]
 
+    def restore(self, allocation: Allocation) -> None:
+        """Map an allocation of this space again that was freed; its addresses are still its own."""
+        place = bisect_right(self._starts, allocation.start)
+        self._starts.insert(place, allocation.start)
+        self._allocations.insert(place, allocation)
+
     # ------------------------------------------------------------------ lookup
 
     def find(self, address: int) -> Allocation | None:

@@ -34,7 +34,7 @@ class EventPage:
 
     def __init__(self, control: ControlPort, base: int) -> None:
         self._control = control
-        self._base = base
+        self.base = base
         self._events: list[HostEvent] = []
         self.messages: list[int] = []
         """Low eight bits of event numbers, from interrupts."""
@@ -44,7 +44,7 @@ class EventPage:
         number = len(self._events) + 1
         if number >= SLOTS:
             raise HostError(f"there are {SLOTS - 1} events; no further one can be made")
-        self._events.append(HostEvent(number, self._base + number * SLOT))
+        self._events.append(HostEvent(number, self.base + number * SLOT))
         return self._events[-1]
 
     def interrupt(self, message: int) -> None:

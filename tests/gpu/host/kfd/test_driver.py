@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpu.host.kfd import CreateQueue, Driver, DriverError, QueueType, WaitResult
+from gpu.host.kfd.driver import CreateQueue, Driver, QueueType, WaitResult
+from gpu.host.kfd.refusals import DriverError
 from gpu.hsa.queue import empty_ring
 from gpu.hsa.queue_layout import AMD_QUEUE, FEATURE_KERNEL_DISPATCH, TYPE_SINGLE
 from gpu.hsa.queue_state import QueueState

@@ -1,46 +1,34 @@
 """Queues and events as the Linux driver's calls make them.
 
-Each method is one call with the fields of its structure; the number is kept so that a front end of
-bytes can be put before it. Ring, pointers and save area belong to the caller and have to outlive
-the queue. Invariant: a call that fails has no effect.
+Each method is one call with the fields of its structure; `gpu.host.kfd.table` makes the
+same calls as bytes, and `gpu.host.kfd.memory` has those about memory. Ring, pointers and
+save area belong to the caller and have to outlive the queue. Invariant: a call that fails has no
+effect.
 
 Sources: D3; the public header ``kfd_ioctl.h`` (numbers, types of queues).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
-from gpu.errors import GpuError, HostError, NoProgressError
+from gpu.errors import HostError, NoProgressError
 from gpu.host.device_core import BareDevice
 from gpu.host.device_queue import DeviceQueue
+from gpu.host.kfd.memory import DriverMemory, Node
+from gpu.host.kfd.refusals import DriverError, Number, Refuse, refusal
 from gpu.host.queue_allocation import DOORBELL_BYTES
 from gpu.hsa.queue_layout import AMD_QUEUE
 from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
 from gpu.packet_processor.events import HostEvent
 
-CREATE_QUEUE, DESTROY_QUEUE, UPDATE_QUEUE, SET_CU_MASK = 0x02, 0x03, 0x07, 0x1A
-CREATE_EVENT, DESTROY_EVENT, SET_EVENT, RESET_EVENT, WAIT_EVENTS = 0x08, 0x09, 0x0A, 0x0B, 0x0C
-
 SMALLEST_RING: Final = 1024
 PAGE: Final = 4096
 PACKET: Final = 64
 _READ_INDEX: Final = AMD_QUEUE.field("read_dispatch_id").offset
-
-
-class DriverError(GpuError):
-    """A call was refused. ``code``: ``EINVAL``, ``EFAULT`` or ``ENOMEM``."""
-
-    def __init__(self, code: str, call: int, why: str) -> None:
-        super().__init__(f"driver call {call:#04x}: {why} ({code})")
-        self.code = code
-
-
-Refuse = Callable[[str, str], DriverError]
-"""Code and reason to the error of one call."""
 
 
 class QueueType(IntEnum):
@@ -81,16 +69,6 @@ class CreatedQueue:
     doorbell: int
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """What the driver says about the GPU. Sizes are bytes."""
-
-    gpu_id: int = 1
-    eop_size: int = PAGE
-    save_size: int = 1 << 20
-    control_stack_size: int = PAGE
-
-
 class WaitResult(IntEnum):
     """The result of waiting for events."""
 
@@ -105,6 +83,7 @@ class Driver:
     def __init__(self, device: BareDevice, node: Node | None = None) -> None:
         self.device = device
         self.node = node or Node()
+        self.memory = DriverMemory(device, self.node)
         self._queues: dict[int, DeviceQueue] = {}
         self._events: dict[int, tuple[HostEvent, bool]] = {}
         self._seen: dict[int, int] = {}
@@ -120,12 +99,11 @@ class Driver:
 
     def create_queue(self, request: CreateQueue) -> CreatedQueue:
         """Call 0x02. Raises DriverError."""
-        refuse = _refusal(CREATE_QUEUE)
+        refuse = refusal(Number.CREATE_QUEUE)
         self._check_ring(refuse, request.ring_base, request.ring_size)
         self._check_share(refuse, request.percentage, request.priority)
         self._check_pointers(refuse, request)
-        if request.gpu_id != self.node.gpu_id:
-            raise refuse("EINVAL", f"no GPU has the id {request.gpu_id}")
+        self.memory.check_gpu(refuse, request.gpu_id)
         if request.type not in list(QueueType):
             raise refuse("EINVAL", f"{request.type} is no type of queue")
         if request.type != QueueType.COMPUTE_AQL:
@@ -148,7 +126,7 @@ class Driver:
 
     def destroy_queue(self, queue_id: int) -> None:
         """Call 0x03: ends its waves; the memory stays the caller's."""
-        queue = self._queue(DESTROY_QUEUE, queue_id)
+        queue = self._queue(Number.DESTROY_QUEUE, queue_id)
         self.device.inactivate(queue, "destroyed by its process")
         queue.link.state = QueueState.DESTROYED
         del self._queues[queue_id]
@@ -157,8 +135,8 @@ class Driver:
         self, queue_id: int, ring_base: int, ring_size: int, percentage: int, priority: int
     ) -> None:
         """Call 0x07. Base and size 0 disable the queue, as a share of 0 does; the indices stay."""
-        queue = self._queue(UPDATE_QUEUE, queue_id)
-        refuse = _refusal(UPDATE_QUEUE)
+        queue = self._queue(Number.UPDATE_QUEUE, queue_id)
+        refuse = refusal(Number.UPDATE_QUEUE)
         if ring_base or ring_size:
             self._check_ring(refuse, ring_base, ring_size)
         self._check_share(refuse, percentage, priority, may_be_zero=True)
@@ -170,8 +148,8 @@ class Driver:
 
     def set_cu_mask(self, queue_id: int, bits: int, mask: int) -> None:
         """Call 0x1A. ``bits``: how many the mask has, a multiple of 32."""
-        queue = self._queue(SET_CU_MASK, queue_id)
-        refuse = _refusal(SET_CU_MASK)
+        queue = self._queue(Number.SET_CU_MASK, queue_id)
+        refuse = refusal(Number.SET_CU_MASK)
         if bits < 32 or bits % 32:
             raise refuse("EINVAL", f"a mask has a multiple of 32 bits, not {bits}")
         try:
@@ -237,24 +215,24 @@ class Driver:
         try:
             event = self.device.create_event()
         except HostError as error:
-            raise DriverError("ENOMEM", CREATE_EVENT, str(error)) from None
+            raise DriverError("ENOMEM", Number.CREATE_EVENT, str(error)) from None
         self._events[event.id] = (event, auto_reset)
         self._seen[event.id] = 0
         return event
 
     def destroy_event(self, event_id: int) -> None:
         """Call 0x09; its number is not used again."""
-        self._event(DESTROY_EVENT, event_id)
+        self._event(Number.DESTROY_EVENT, event_id)
         del self._events[event_id]
 
     def set_event(self, event_id: int) -> None:
         """Call 0x0A: make it happen."""
-        self._event(SET_EVENT, event_id)
+        self._event(Number.SET_EVENT, event_id)
         self._set.add(event_id)
 
     def reset_event(self, event_id: int) -> None:
         """Call 0x0B: as if it had not happened."""
-        self._seen[event_id] = self._event(RESET_EVENT, event_id)[0].count
+        self._seen[event_id] = self._event(Number.RESET_EVENT, event_id)[0].count
         self._set.discard(event_id)
 
     def wait_events(
@@ -262,7 +240,7 @@ class Driver:
     ) -> WaitResult:
         """Call 0x0C: run until one or all have happened, or for ``timeout`` ticks."""
         for event_id in event_ids:
-            self._event(WAIT_EVENTS, event_id)
+            self._event(Number.WAIT_EVENTS, event_id)
         decide = all if wait_for_all else any
 
         def happened() -> bool:
@@ -288,8 +266,3 @@ class Driver:
         if found is None:
             raise DriverError("EINVAL", call, f"there is no event {event_id}")
         return found
-
-
-def _refusal(call: int) -> Refuse:
-    """Makes errors of one call."""
-    return lambda code, why: DriverError(code, call, why)

@@ -1,0 +1,1 @@
+"""The Linux driver: its calls, also as bytes, and what they refuse."""
