@@ -39,10 +39,18 @@ from gpu.host_wait import HostWait, NoObserver, WaitObserver
 from gpu.hsa import queue_layout
 from gpu.hsa.activities import Activities
 from gpu.hsa.queue import check_size
-from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
+from gpu.hsa.queue_state import (
+    HIGHEST_PRIORITY,
+    NORMAL_PRIORITY,
+    Connection,
+    QueueKind,
+    QueueState,
+)
 from gpu.hsa.signal import SIGNAL, VALUE, Signal
 from gpu.memory.interface import Memory
 from gpu.packet_processor.command_processor import Apertures, CommandProcessor, ScratchLimits
+from gpu.packet_processor.commands.command_service import CommandService
+from gpu.packet_processor.commands.pm4 import Pm4
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.packet_processor.fences import Fences, Obey
@@ -152,7 +160,7 @@ class BareDevice:
         callbacks = Callbacks(
             self._interrupt, self._loop.calls.append, self._inactive, self.packets
         )
-        return PacketProcessor(
+        processor = PacketProcessor(
             self._control,
             self._command_processor,
             self._dispatcher,
@@ -161,6 +169,12 @@ class BareDevice:
             options.pace,
             None if options.slots is None else IN_FLIGHT,
         )
+        pm4 = Pm4(self._control, fences, self._interrupt, options.pace.poll)
+        service = CommandService(
+            self._control, pm4, self.packets, processor.stop, options.pace.packet
+        )
+        processor.services[QueueKind.PM4] = service.serve
+        return processor
 
     def _reporter(self, trace: Trace | None) -> Report | None:
         if trace is None or not trace.packets:

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from gpu.errors import GpuError
 from gpu.hsa import draft_packets
-from gpu.hsa.activities import Event
+from gpu.hsa.activities import Event, Pause, Steps
 from gpu.hsa.aql import INVALID_HEADER, PacketType
 from gpu.hsa.scratch import ScratchPool
 
@@ -29,6 +29,26 @@ class QueueState(Enum):
     """No further packet is taken; running ones are completed."""
     INACTIVE = "inactive"
     DESTROYED = "destroyed"
+
+
+class QueueKind(Enum):
+    """What the packets of a queue are."""
+
+    AQL = "AQL"
+    PM4 = "PM4"
+    """Commands of dwords; pointers have 4 bytes and count dwords of the ring."""
+    SDMA = "SDMA"
+    """Likewise; pointers have 8 bytes and count all bytes so far."""
+
+    @property
+    def pointer_bytes(self) -> int:
+        """Of the read pointer in memory."""
+        return 4 if self is QueueKind.PM4 else 8
+
+    @property
+    def pointer_unit(self) -> int:
+        """By how much a pointer to the next dword is larger."""
+        return 4 if self is QueueKind.SDMA else 1
 
 
 class ActiveDispatch(Protocol):
@@ -86,6 +106,14 @@ class Connection:
     """Doorbell, state, and packets that complete."""
     free_copies: list[int] = field(default_factory=list)
     """Room for packets that kernels read after their slot was recycled."""
+    kind: QueueKind = QueueKind.AQL
+    read_pointer: int = 0
+    """Of a queue of commands: where its read pointer is in memory. ``read_id``, ``promised`` and
+    ``size`` count dwords then, and ``ring`` is given."""
+    write_pointer: int | None = None
+    """Of a queue of commands: what the doorbell was last set to."""
+    begun_command: tuple[int, ...] = ()
+    """The place of the last command that was taken."""
 
     @property
     def name(self) -> str:
@@ -118,9 +146,49 @@ class Connection:
         """Address of a packet."""
         return self.base + (packet_id & self.size - 1) * 64
 
+    def dword(self, index: int) -> int:
+        """Address of a dword of the ring."""
+        return self.base + 4 * (index % self.size)
+
+    def begin_at(self, pointer: int) -> None:
+        """Take the ring into use, with a read pointer."""
+        assert self.ring is not None, "a queue of commands has a ring"
+        self.base, self.size = self.ring
+        self.read_id = pointer // self.kind.pointer_unit
+        if self.kind is QueueKind.PM4:
+            self.read_id %= self.size
+        self._promise()
+
+    @property
+    def pointer_value(self) -> int:
+        """The read pointer as it is in memory."""
+        if self.kind is QueueKind.PM4:
+            return self.read_id % self.size
+        return self.read_id * self.kind.pointer_unit
+
+    def _promise(self) -> None:
+        """The commands from the read pointer to the write pointer are written."""
+        self.promised = self.read_id
+        if self.write_pointer is not None and self.size:
+            written = self.write_pointer // self.kind.pointer_unit
+            self.promised += (written - self.read_id) % self.size
+
+    def rest(self, pause: Pause) -> Steps[None]:
+        """A pause at which the queue's slot can be given to another queue."""
+        self.resting = True
+        try:
+            yield pause
+        finally:
+            self.resting = False
+
     def rung(self, data: bytes) -> None:
         """A store to the doorbell. Four bytes mean the nearest number that is not behind."""
         if not self.active:
+            return
+        if self.kind is not QueueKind.AQL:
+            self.write_pointer = int.from_bytes(data, "little")
+            self._promise()
+            self.changed.fire()
             return
         value = int.from_bytes(data, "little")
         if not self.doorbell_is_index:

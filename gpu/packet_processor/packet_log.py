@@ -36,11 +36,21 @@ class PacketLog:
             tail = f", completion signal {completion:#x}" if completion else ""
             self.report(link.name, f"packet {link.read_id}: {name}{tail}")
 
+    def command(self, link: Connection, name: str) -> None:
+        """A command was taken out of its ring or an indirect buffer."""
+        self.launched[name] += 1
+        if self.report is not None:
+            self.report(link.name, f"dword {link.read_id % link.size}: {name}")
+
     def active(self, link: Connection, packet_id: int, kernel: str, groups: int) -> None:
         """A kernel's groups can start."""
         if self.report is not None:
             text = f"packet {packet_id}: kernel {kernel} is active, {groups:,} groups"
             self.report(link.name, text)
+
+    def command_done(self, link: Connection) -> None:
+        """A command was carried out."""
+        self.completed += 1
 
     def complete(self, link: Connection, well: bool) -> None:
         """A packet's completion signal has been changed."""

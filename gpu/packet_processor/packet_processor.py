@@ -36,7 +36,7 @@ from gpu.hsa.aql import (
 from gpu.hsa.draft_packets import from_draft
 from gpu.hsa.packet_validation import check_feature, check_format, check_signal
 from gpu.hsa.queue_layout import AMD_QUEUE, PROPERTY_PROFILING
-from gpu.hsa.queue_state import Connection, QueueState
+from gpu.hsa.queue_state import Connection, QueueKind, QueueState
 from gpu.hsa.signal import VALUE
 from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
@@ -48,6 +48,8 @@ from gpu.packet_processor.packet_log import PacketLog
 
 Handler = Callable[[tuple[int, int, int, int]], int | None]
 """What an agent dispatch calls: the packet's arguments to the value for its return address."""
+
+Serve = Callable[[Connection], Steps[None]]
 
 _INACTIVE_REASONS: Final[tuple[type[GpuError], ...]] = (
     PacketError,
@@ -100,6 +102,8 @@ class PacketProcessor:
         most_in_flight: int | None = None,
     ) -> None:
         self.handlers: dict[int, Handler] = {}
+        self.services: dict[QueueKind, Serve] = {QueueKind.AQL: self._serve}
+        """The sequence of each kind of queue."""
         self._control = control
         self._activities = control.activities
         self._command_processor = command_processor
@@ -111,19 +115,19 @@ class PacketProcessor:
         self._most_in_flight = most_in_flight
 
     def connect(self, link: Connection) -> Activity:
-        """Begin to serve a queue whose object is in memory; may be cancelled while it is idle."""
-        return self._activities.start(self._serve(link))
+        """Begin to serve a queue whose memory exists; may be cancelled while it is idle."""
+        return self._activities.start(self.services[link.kind](link))
 
     def inactivate(self, link: Connection, why: str) -> None:
         """Stop a queue by request: its waves are ended, what was launched completes as error."""
-        self._stop(link, InactiveQueueError(f"{link.name}: {why}"))
+        self.stop(link, InactiveQueueError(f"{link.name}: {why}"))
         self._dispatcher.kill(link.queue, Fault(why))
 
     def fail(self, link: Connection, rule: str, value: object) -> None:
         """Stop a queue that breaks a rule outside of its packets; what was launched completes."""
         error = QueueError(rule, value)
         error.locate(link.name)
-        self._stop(link, error)
+        self.stop(link, error)
 
     def complete_after(self, signals: Sequence[int], whole: int) -> None:
         """Complete the signal ``whole`` after these, see `gpu.packet_processor.families`."""
@@ -146,14 +150,14 @@ class PacketProcessor:
         try:
             yield from self._read_queue(link)
             while not link.changed.count and not link.has_packets:
-                yield from self._rest(link, Pause(None, link.changed, 0))
+                yield from link.rest(Pause(None, link.changed, 0))
             while link.active:
                 yield from self._keep_to_its_share(link)
                 data = yield from self._fetch(link, ahead)
                 if data is not None and not (yield from self._process(link, data)):
                     ahead.appendleft(data)
         except Unmapped as error:
-            self._stop(link, QueueError(f"{link.name}: its memory is mapped", error))
+            self.stop(link, QueueError(f"{link.name}: its memory is mapped", error))
 
     def _keep_to_its_share(self, link: Connection) -> Steps[None]:
         """Take no further packet while enough are under way, or when the turn is over."""
@@ -161,7 +165,7 @@ class PacketProcessor:
             if link.gives_way is not None:
                 if not link.incomplete:
                     link.gives_way.fire()
-                yield from self._rest(link, Pause(None, link.changed, link.changed.count))
+                yield from link.rest(Pause(None, link.changed, link.changed.count))
             elif self._most_in_flight is not None and link.incomplete >= self._most_in_flight:
                 yield Pause(None, link.changed, link.changed.count)
             else:
@@ -189,18 +193,10 @@ class PacketProcessor:
             ahead.clear()
             if link.promised > link.read_id:
                 why = f"{link.name}: packet {link.read_id} is not written yet"
-                yield from self._rest(link, Pause(self._pace.poll, link.changed, seen, looked, why))
+                yield from link.rest(Pause(self._pace.poll, link.changed, seen, looked, why))
             else:
-                yield from self._rest(link, Pause(None, link.changed, seen))
+                yield from link.rest(Pause(None, link.changed, seen))
         return None
-
-    def _rest(self, link: Connection, pause: Pause) -> Steps[None]:
-        """A pause at which the queue's slot can be given to another queue."""
-        link.resting = True
-        try:
-            yield pause
-        finally:
-            link.resting = False
 
     def _process(self, link: Connection, data: bytes) -> Steps[bool]:
         """Launch a packet and free its slot; or not, if the queue's turn ends before it may."""
@@ -215,7 +211,7 @@ class PacketProcessor:
             kind = check_format(data)
         except QueueError as error:
             error.locate(where)
-            self._stop(link, error)
+            self.stop(link, error)
             return True
         header = Header.unpack(int.from_bytes(data[:2], "little"))
         if header.barrier:
@@ -233,7 +229,7 @@ class PacketProcessor:
             link.incomplete -= 1
             raise
         except (PacketError, InactiveQueueError, Unmapped) as problem:
-            self._stop(link, _located(problem, where))
+            self.stop(link, _located(problem, where))
             self._activities.start(self._end_with_error(link, completion))
         link.read_id = packet_id + 1
         yield from self._control.store(link.slot(packet_id), link.invalid_header)
@@ -310,7 +306,7 @@ class PacketProcessor:
                 why = ", ".join(f"{each:#x} = {value}" for each, value in zip(pending, values))
                 news = self._activities.news
                 pause = Pause(self._pace.poll, news, seen, looked, f"{where} {why}")
-                yield from self._rest(link, pause)
+                yield from link.rest(pause)
 
     # ------------------------------------------------------------------ completing
 
@@ -345,7 +341,7 @@ class PacketProcessor:
             if packet.return_address and results[0] is not None:
                 yield from self._control.store_int(packet.return_address, results[0])
         except Unmapped as error:
-            self._stop(link, _located(error, where))
+            self.stop(link, _located(error, where))
             yield from self._end_with_error(link, packet.completion)
             return
         yield from self._end_guarded(link, packet.header, packet.completion, start, where)
@@ -357,7 +353,7 @@ class PacketProcessor:
         try:
             yield from self._end(link, header, completion, start)
         except (PacketError, Unmapped) as problem:
-            self._stop(link, _located(problem, where))
+            self.stop(link, _located(problem, where))
             self._completed(link, well=False)
 
     def _end(self, link: Connection, header: Header, completion: int, start: int) -> Steps[None]:
@@ -394,7 +390,7 @@ class PacketProcessor:
     def _kernel_failed(self, link: Connection, run: KernelRun) -> None:
         assert run.fault is not None, "a failure was reported without a fault"
         where = f"{link.name}, packet {run.around.packet_id}"
-        self._stop(link, KernelError(run.kernel, where, str(run.fault)))
+        self.stop(link, KernelError(run.kernel, where, str(run.fault)))
         self._dispatcher.kill(link.queue, run.fault)
 
     def _interrupted(self, link: Connection, message: int) -> None:
@@ -414,10 +410,10 @@ class PacketProcessor:
         if code and link.active:
             why = f"its trap handler has reported error {code}"
             kernel = link.runs[0].kernel if link.runs else ""
-            self._stop(link, KernelError(kernel, link.name, why))
+            self.stop(link, KernelError(kernel, link.name, why))
             self._dispatcher.kill(link.queue, Fault(why))
 
-    def _stop(self, link: Connection, error: GpuError) -> None:
+    def stop(self, link: Connection, error: GpuError) -> None:
         """The first error of a queue ends its service."""
         if not link.active:
             return
@@ -429,6 +425,14 @@ class PacketProcessor:
     def _wind_down(self, link: Connection, error: GpuError) -> Steps[None]:
         while link.incomplete:
             yield Pause(None, link.changed, link.changed.count)
+        if link.kind is QueueKind.AQL:
+            yield from self._set_inactive_signal(link, error)
+        link.state = QueueState.INACTIVE
+        self._callbacks.log.inactive(link)
+        self._happened(link)
+        self._callbacks.inactive(link)
+
+    def _set_inactive_signal(self, link: Connection, error: GpuError) -> Steps[None]:
         try:
             field = AMD_QUEUE.field("queue_inactive_signal")
             signal = yield from self._control.load_int(link.queue + field.offset)
@@ -438,10 +442,6 @@ class PacketProcessor:
             yield from self._completions.set(signal, reason)
         except (PacketError, Unmapped):
             pass
-        link.state = QueueState.INACTIVE
-        self._callbacks.log.inactive(link)
-        self._happened(link)
-        self._callbacks.inactive(link)
 
 
 def _located(problem: GpuError | Unmapped, where: str) -> GpuError:

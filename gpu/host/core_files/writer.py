@@ -15,7 +15,7 @@ from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
 from gpu.hsa.aql import PACKET_BYTES
 from gpu.hsa.queue_layout import AMD_QUEUE
-from gpu.hsa.queue_state import QueueState
+from gpu.hsa.queue_state import QueueKind, QueueState
 from slicc.text.files import write_whole
 
 _GPU_ID = 1
@@ -30,7 +30,11 @@ def write_core(device: Device, path: Path, error: GpuError | None = None) -> Non
         for each in device.memory.space.allocations
         if each.on_store is None
     ]
-    queues = [queue for queue in device.queues if queue.state is not QueueState.DESTROYED]
+    queues = [
+        queue
+        for queue in device.queues
+        if queue.state is not QueueState.DESTROYED and queue.link.kind is QueueKind.AQL
+    ]
     if error is None:
         error = next((queue.error for queue in queues if queue.error is not None), None)
     notes = _note(layout.OWNER, layout.SNAPSHOT, _snapshot(device, queues))

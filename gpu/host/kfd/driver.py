@@ -22,7 +22,14 @@ from gpu.host.kfd.memory import DriverMemory, Node
 from gpu.host.kfd.refusals import DriverError, Number, Refuse, refusal
 from gpu.host.queue_allocation import DOORBELL_BYTES
 from gpu.hsa.queue_layout import AMD_QUEUE
-from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
+from gpu.hsa.queue_state import (
+    HIGHEST_PRIORITY,
+    NORMAL_PRIORITY,
+    Connection,
+    QueueKind,
+    QueueState,
+)
+from gpu.packet_processor.commands.command_layout import DWORD
 from gpu.packet_processor.events import HostEvent
 
 SMALLEST_RING: Final = 1024
@@ -32,7 +39,7 @@ _READ_INDEX: Final = AMD_QUEUE.field("read_dispatch_id").offset
 
 
 class QueueType(IntEnum):
-    """What a queue's packets are. Only AQL queues run; the others are known and refused."""
+    """What a queue's packets are. Those that `KINDS` has run; the others are known and refused."""
 
     COMPUTE = 0
     SDMA = 1
@@ -41,10 +48,13 @@ class QueueType(IntEnum):
     SDMA_BY_ENGINE = 4
 
 
+KINDS: Final = {QueueType.COMPUTE: QueueKind.PM4, QueueType.COMPUTE_AQL: QueueKind.AQL}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateQueue:
-    """Sizes are bytes. ``read_pointer``: the read index of an ``amd_queue_t``, by which the packet
-    processor finds the object."""
+    """Sizes are bytes. ``read_pointer``: of an AQL queue the read index of an ``amd_queue_t``, by
+    which the packet processor finds the object."""
 
     ring_base: int
     ring_size: int
@@ -102,20 +112,23 @@ class Driver:
         refuse = refusal(Number.CREATE_QUEUE)
         self._check_ring(refuse, request.ring_base, request.ring_size)
         self._check_share(refuse, request.percentage, request.priority)
-        self._check_pointers(refuse, request)
         self.memory.check_gpu(refuse, request.gpu_id)
         if request.type not in list(QueueType):
             raise refuse("EINVAL", f"{request.type} is no type of queue")
-        if request.type != QueueType.COMPUTE_AQL:
+        kind = KINDS.get(QueueType(request.type))
+        if kind is None:
             name = QueueType(request.type).name
             raise refuse("EINVAL", f"queues of type {name} are known, and none of them runs here")
+        self._check_pointers(refuse, request, kind)
         self._check_areas(refuse, request)
         link = Connection(
-            queue=request.read_pointer - _READ_INDEX,
+            queue=request.read_pointer - _READ_INDEX if kind is QueueKind.AQL else 0,
             cus=tuple(range(len(self.device.units))),
             doorbell_is_index=True,
-            ring=(request.ring_base, request.ring_size // PACKET),
+            ring=_ring(kind, request.ring_base, request.ring_size),
             priority=request.priority,
+            kind=kind,
+            read_pointer=request.read_pointer,
         )
         try:
             queue = self.device.adopt(link)
@@ -143,7 +156,7 @@ class Driver:
         self.device.unmap(queue)
         queue.link.priority = priority
         if ring_base and percentage & 0xFF:
-            queue.link.ring = (ring_base, ring_size // PACKET)
+            queue.link.ring = _ring(queue.link.kind, ring_base, ring_size)
             self.device.map(queue)
 
     def set_cu_mask(self, queue_id: int, bits: int, mask: int) -> None:
@@ -183,14 +196,19 @@ class Driver:
         if not 0 <= priority <= HIGHEST_PRIORITY:
             raise refuse("EINVAL", f"a priority is 0 to 15, not {priority}")
 
-    def _check_pointers(self, refuse: Refuse, request: CreateQueue) -> None:
+    def _check_pointers(self, refuse: Refuse, request: CreateQueue, kind: QueueKind) -> None:
         for name, address in (("read", request.read_pointer), ("write", request.write_pointer)):
             found = self.device.memory.space.find(address)
             if found is None:
                 raise refuse("EFAULT", f"the {name} pointer {address:#x} is not mapped")
             if found.end - found.start != PAGE:
                 raise refuse("EFAULT", f"the {name} pointer lies in {found}, not in one page")
-        if (request.read_pointer - _READ_INDEX) % 64:
+            if not found.writable or found.on_store is not None:
+                raise refuse("EFAULT", f"the {name} pointer lies in {found}, which has none")
+        if kind is not QueueKind.AQL:
+            if request.read_pointer % kind.pointer_bytes:
+                raise refuse("EINVAL", f"the read pointer {request.read_pointer:#x} is not aligned")
+        elif (request.read_pointer - _READ_INDEX) % 64:
             raise refuse(
                 "EINVAL", f"the read pointer {request.read_pointer:#x} is none of an amd_queue_t"
             )
@@ -266,3 +284,8 @@ class Driver:
         if found is None:
             raise DriverError("EINVAL", call, f"there is no event {event_id}")
         return found
+
+
+def _ring(kind: QueueKind, base: int, size: int) -> tuple[int, int]:
+    """Address, and how many packets or dwords there are."""
+    return base, size // (PACKET if kind is QueueKind.AQL else DWORD)

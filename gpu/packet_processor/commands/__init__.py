@@ -1,0 +1,1 @@
+"""Queues of commands in dwords, PM4 and SDMA: layouts, and what the commands do."""
