@@ -145,6 +145,17 @@ class KernelRun:
 
     # ------------------------------------------------------------------ groups
 
+    def restrict(self, cus: tuple[int, ...]) -> tuple[int, ...]:
+        """Use none but these units from now on; returns those of them that are new to it."""
+        added = tuple(cu for cu in cus if cu not in self.cus)
+        self.cus = tuple(cu for cu in self.cus if cu in cus)
+        return added
+
+    def allow(self, cus: tuple[int, ...]) -> None:
+        """Use these units as well, whose caches hold nothing older than the dispatch."""
+        self.cus = tuple(sorted({*self.cus, *cus}))
+        self.changed()
+
     def start_next(self) -> GroupStart:
         """Make the next group and take its scratch slots."""
         assert self.next_group is not None, "called although no group is left"

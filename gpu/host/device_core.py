@@ -354,16 +354,16 @@ class BareDevice:
         """An AQL queue of ``size`` packets, a power of two.
 
         ``producers``: ``one`` or ``many``. ``doorbell``: ``plain`` takes packet ids, ``legacy``
-        is gfx8's, which counts one more and never decreases. ``packets``: ``1.0`` or ``draft``,
-        the header of the draft runtime (kernel dispatch and barrier only). ``cu_mask``: a bit per
-        compute unit that may be used. ``priority``: 0 to 15, where there are fewer slots than
-        queues. ``on_error`` is called once when an error has made the queue
-        inactive; without it `run` raises the error. Raises HostError.
+        is gfx8's, which counts one more and never decreases, ``gfx7`` the same in dwords.
+        ``packets``: ``1.0`` or ``draft``, the header of the draft runtime (kernel dispatch and
+        barrier only). ``cu_mask``: a bit per compute unit that may be used. ``priority``: 0 to 15,
+        where there are fewer slots than queues. ``on_error`` is called once when an error has made
+        the queue inactive; without it `run` raises the error. Raises HostError.
         """
         check_size(size)
         for what, value, known in (
             ("producers", producers, ("one", "many")),
-            ("doorbell", doorbell, ("plain", "legacy")),
+            ("doorbell", doorbell, ("plain", "legacy", "gfx7")),
             ("packets", packets, ("1.0", "draft")),
         ):
             if value not in known:
@@ -375,7 +375,9 @@ class BareDevice:
         link = Connection(
             queue=self._queue_memory.allocate(number),
             cus=self._masked(cu_mask),
-            doorbell_is_index=doorbell == "legacy",
+            doorbell_is_index=doorbell != "plain",
+            doorbell_in_dwords=doorbell == "gfx7",
+            size=size,
             draft=packets == "draft",
             id=number,
             priority=priority,
@@ -423,8 +425,8 @@ class BareDevice:
         return cus
 
     def set_cu_mask(self, queue: DeviceQueue, mask: int) -> None:
-        """For the dispatches that are launched from now on. Raises HostError."""
-        queue.link.cus = self._masked(mask)
+        """For groups that start from now on, of running dispatches as well. Raises HostError."""
+        self._processor.set_cus(queue.link, self._masked(mask))
 
     def inactivate(self, queue: DeviceQueue, why: str = "made inactive by the host") -> None:
         """Stop a queue and end its waves; what was launched completes with an error."""

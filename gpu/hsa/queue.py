@@ -23,7 +23,7 @@ from gpu.hsa.aql import (
 )
 from gpu.hsa.draft_packets import to_draft
 from gpu.hsa.host_memory import Host
-from gpu.hsa.queue_layout import AMD_QUEUE
+from gpu.hsa.queue_layout import AMD_QUEUE, DWORDS_OF_PACKET
 from gpu.hsa.queue_state import Connection, QueueState
 from gpu.hsa.signal import Signal
 from runtime.types.atomic_op import AtomicKind
@@ -33,6 +33,7 @@ MOST_PACKETS: Final = 1 << 20
 """Of one ring."""
 
 LAST_INDEX: Final = (1 << 64) - 1
+_MASK: Final = LAST_INDEX
 _SCOPES: Final = {"none": FenceScope.NONE, "agent": FenceScope.AGENT, "system": FenceScope.SYSTEM}
 
 
@@ -119,7 +120,9 @@ class UserQueue:
     @property
     def doorbell(self) -> Signal:
         """The doorbell signal."""
-        return Signal.at(self._host, self.field("doorbell_signal"))
+        signal = Signal.at(self._host, self.field("doorbell_signal"))
+        signal.counts_dwords = self.link.doorbell_in_dwords
+        return signal
 
     # ------------------------------------------------------------------ indices
 
@@ -127,8 +130,13 @@ class UserQueue:
         return self.address + AMD_QUEUE.field(name).offset
 
     @property
+    def _unit(self) -> int:
+        """By how much the write index in memory increases with a packet."""
+        return DWORDS_OF_PACKET if self.link.doorbell_in_dwords else 1
+
+    @property
     def write_index(self) -> int:
-        return self.field("write_dispatch_id")
+        return self.field("write_dispatch_id") // self._unit
 
     @property
     def read_index(self) -> int:
@@ -137,20 +145,24 @@ class UserQueue:
     def store_write_index(self, value: int) -> None:
         """For a single producer."""
         if self.link.active:
-            self._host.write(self._index("write_dispatch_id"), value.to_bytes(8, "little"))
+            data = (value * self._unit & _MASK).to_bytes(8, "little")
+            self._host.write(self._index("write_dispatch_id"), data)
 
     def add_write_index(self, count: int) -> int:
         """The old index. Several producers reserve packets so."""
         if not self.link.active:
             return self.write_index
-        return self._host.atomic(AtomicKind.ADD, self._index("write_dispatch_id"), count)
+        where, unit = self._index("write_dispatch_id"), self._unit
+        return self._host.atomic(AtomicKind.ADD, where, count * unit & _MASK) // unit
 
     def exchange_write_index(self, expected: int, value: int) -> int:
         """Set ``value`` if the index is ``expected``; the old index."""
         if not self.link.active:
             return self.write_index
         where = self._index("write_dispatch_id")
-        return self._host.atomic(AtomicKind.CAS, where, value, expected)
+        unit = self._unit
+        scaled = (value * unit & _MASK, expected * unit & _MASK)
+        return self._host.atomic(AtomicKind.CAS, where, *scaled) // unit
 
     # ------------------------------------------------------------------ packets
 

@@ -50,6 +50,9 @@ AMD_QUEUE: Final = Layout(
     ),
 )
 
+DWORDS_OF_PACKET: Final = 16
+"""What GFX7 counts by."""
+
 ALIGNMENT: Final = 64
 BOUNDARY: Final = 1 << 32
 """The object must not cross a multiple of this."""

@@ -12,7 +12,8 @@ from typing import Final, Protocol
 from gpu.errors import GpuError
 from gpu.hsa import draft_packets
 from gpu.hsa.activities import Event, Pause, Steps
-from gpu.hsa.aql import INVALID_HEADER, PacketType
+from gpu.hsa.aql import INVALID_HEADER, KernelDispatch, PacketType
+from gpu.hsa.queue_layout import DWORDS_OF_PACKET
 from gpu.hsa.scratch import ScratchPool
 
 _HALF: int = 1 << 31
@@ -62,11 +63,16 @@ class ActiveDispatch(Protocol):
     def scratch(self) -> bool: ...
     @property
     def finished(self) -> bool: ...
+    @property
+    def packet(self) -> KernelDispatch: ...
+    def restrict(self, cus: tuple[int, ...]) -> tuple[int, ...]: ...
+    def allow(self, cus: tuple[int, ...]) -> None: ...
 
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """One mapped queue. ``queue``: address of its object. ``cus``: which units it may use.
+    """One mapped queue. ``queue``: address of its object. ``cus``: which units it may use;
+    ``used``: those that its dispatches were allowed to use so far.
 
     ``promised``: by the doorbell, packets below this id are written. ``doorbell_is_index``: the
     legacy rule, by which the doorbell is set to the index past the last packet, not its id.
@@ -75,8 +81,12 @@ class Connection:
     queue: int
     cus: tuple[int, ...]
     doorbell_is_index: bool
+    doorbell_in_dwords: bool = False
+    """GFX7's legacy rule: it counts the dwords of a ring of twice the size, modulo that ring, and
+    so does the write index in the queue object, without an end."""
     draft: bool = False
     """Its packets have D2's header."""
+    used: tuple[int, ...] = ()
     ring: tuple[int, int] | None = None
     """Address and packets of the ring, where a driver gave them; else the queue object does."""
     base: int = 0
@@ -114,6 +124,10 @@ class Connection:
     """Of a queue of commands: what the doorbell was last set to."""
     begun_command: tuple[int, ...] = ()
     """The place of the last command that was taken."""
+
+    def note_used(self, cus: tuple[int, ...]) -> None:
+        """Dispatches may use these units from now on, and have stores in their caches."""
+        self.used = tuple(sorted({*self.used, *cus}))
 
     @property
     def name(self) -> str:
@@ -191,9 +205,16 @@ class Connection:
             self.changed.fire()
             return
         value = int.from_bytes(data, "little")
-        if not self.doorbell_is_index:
+        if self.doorbell_in_dwords:
+            value = self._from_dwords(value)
+        elif not self.doorbell_is_index:
             value += 1
         if len(data) < 8:
             value = self.promised + (value - self.promised + _HALF) % (2 * _HALF) - _HALF
         self.promised = max(self.promised, value)
         self.changed.fire()
+
+    def _from_dwords(self, value: int) -> int:
+        """The index that a doorbell of GFX7 means; one that is behind means the last one again."""
+        further = (value // DWORDS_OF_PACKET - self.promised) % (2 * self.size)
+        return self.promised + (further if further <= self.size else 0)

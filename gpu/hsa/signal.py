@@ -12,7 +12,7 @@ from typing import Final
 
 from gpu.errors import HostError
 from gpu.hsa.host_memory import Host, PrivateHost
-from gpu.hsa.queue_layout import AMD_QUEUE
+from gpu.hsa.queue_layout import AMD_QUEUE, DWORDS_OF_PACKET
 from gpu.hsa.struct_layout import Field, Layout
 from runtime.types.atomic_op import AtomicKind
 
@@ -69,6 +69,9 @@ class Signal:
     `gpu.host.device.Device.signal`) that sees it binds it to its memory. The host's operations are
     sequentially consistent, which every order of the specification allows.
     """
+
+    counts_dwords = False
+    """Whether it is the legacy doorbell of a queue of GFX7."""
 
     def __init__(self, value: int = 1) -> None:
         self._host: Host = PrivateHost(SIGNAL.size)
@@ -260,6 +263,14 @@ class Signal:
             past_last = packet_id + 1 & _MASK
             if past_last > int.from_bytes(self._host.read(highest, 8), "little"):
                 self._host.write(highest, past_last.to_bytes(8, "little"))
-                self._write_doorbell(past_last)
+                self._write_doorbell(self._in_dwords(queue, past_last))
         finally:
             self._host.write(lock, bytes(4))
+
+    def _in_dwords(self, queue: int, index: int) -> int:
+        """What the doorbell counts."""
+        if not self.counts_dwords:
+            return index
+        field = AMD_QUEUE.field("size")
+        size = int.from_bytes(self._host.read(queue + field.offset, field.size), "little")
+        return (index & 2 * size - 1) * DWORDS_OF_PACKET

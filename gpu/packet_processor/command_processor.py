@@ -119,9 +119,10 @@ class CommandProcessor:
         if why is not None:
             self.forget(link, run)
             raise PacketError("a group fits an empty compute unit of the queue", why, kernel.name)
+        link.note_used(run.cus)
         yield from self._control.store(copy, data)
         # The draft's header has a bit of its own for instructions.
-        yield from self._fences.acquire(packet.header.acquire, link.cus, code=not link.draft)
+        yield from self._fences.acquire(packet.header.acquire, run.cus, code=not link.draft)
         return run
 
     def forget(self, link: Connection, run: KernelRun) -> None:

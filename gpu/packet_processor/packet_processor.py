@@ -36,7 +36,7 @@ from gpu.hsa.aql import (
 from gpu.hsa.draft_packets import from_draft
 from gpu.hsa.packet_validation import check_feature, check_format, check_signal
 from gpu.hsa.queue_layout import AMD_QUEUE, PROPERTY_PROFILING
-from gpu.hsa.queue_state import Connection, QueueKind, QueueState
+from gpu.hsa.queue_state import ActiveDispatch, Connection, QueueKind, QueueState
 from gpu.hsa.signal import VALUE
 from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
@@ -122,6 +122,25 @@ class PacketProcessor:
         """Stop a queue by request: its waves are ended, what was launched completes as error."""
         self.stop(link, InactiveQueueError(f"{link.name}: {why}"))
         self._dispatcher.kill(link.queue, Fault(why))
+
+    def set_cus(self, link: Connection, cus: tuple[int, ...]) -> None:
+        """Have groups that start from now on use these units alone."""
+        link.cus = cus
+        for run in link.runs:
+            self._restrict(link, run)
+
+    def _restrict(self, link: Connection, run: ActiveDispatch) -> None:
+        """Let a running dispatch obey the mask, which may have changed since its launch."""
+        added = run.restrict(link.cus)
+        if added:
+            self._activities.start(self._allow(link, run, added))
+
+    def _allow(self, link: Connection, run: ActiveDispatch, added: tuple[int, ...]) -> Steps[None]:
+        """Units that are new to a dispatch, after its acquire fence in their caches."""
+        link.note_used(added)
+        yield from self._fences.acquire(run.packet.header.acquire, added, code=not link.draft)
+        if not run.finished:
+            run.allow(tuple(cu for cu in added if cu in link.cus))
 
     def fail(self, link: Connection, rule: str, value: object) -> None:
         """Stop a queue that breaks a rule outside of its packets; what was launched completes."""
@@ -261,6 +280,7 @@ class PacketProcessor:
                 self._command_processor.forget(link, run)
                 raise InactiveQueueError(f"{link.name}: stopped before the packet was active")
             link.runs.append(run)
+            self._restrict(link, run)
             self._dispatcher.submit(run)
             self._callbacks.log.active(link, link.read_id, run.kernel, run.groups)
             self._activities.start(self._finish_run(link, run, self._now))
@@ -358,7 +378,7 @@ class PacketProcessor:
 
     def _end(self, link: Connection, header: Header, completion: int, start: int) -> Steps[None]:
         """Release, signal. Raises PacketError or Unmapped if the signal is not valid."""
-        yield from self._fences.release(header.release, link.cus)
+        yield from self._fences.release(header.release, link.used or link.cus)
         times = (start, self._now) if link.profiled else None
         yield from self._completions.succeed(completion, times)
         self._completed(link, well=True)

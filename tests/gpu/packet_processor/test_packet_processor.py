@@ -67,7 +67,7 @@ def test_index_operations() -> None:
         queue.reserve()
 
 
-@pytest.mark.parametrize("doorbell", ["plain", "legacy"])
+@pytest.mark.parametrize("doorbell", ["plain", "legacy", "gfx7"])
 def test_doorbells_ahead_behind_and_without_packets(doorbell: str) -> None:
     bench = Bench()
     queue = bench.device.create_queue(8, doorbell=doorbell)
@@ -102,6 +102,30 @@ def test_the_legacy_doorbell_is_the_index_past_the_last() -> None:
     assert queue.field("max_legacy_doorbell_dispatch_id_plus_1") == 5, "never backwards"
     assert queue.link.promised == 5
     assert queue.field("legacy_doorbell_lock") == 0
+
+
+def test_the_doorbell_of_gfx7_counts_dwords() -> None:
+    """In a ring of twice the size, as the write index does without an end."""
+    bench = Bench()
+    queue = bench.device.create_queue(4, doorbell="gfx7")
+    written = []
+    rung = queue.link.rung
+    bench.memory.space.at(bench.device.doorbells, 8).on_store = lambda address, data: (
+        written.append(data),
+        rung(data),
+    )
+    for number in range(11):
+        queue.dispatch(bench.kernel(), 64, 64, ARGS)
+        queue.ring()
+        bench.device.run()
+        assert queue.field("write_dispatch_id") == 16 * (number + 1)
+        assert queue.write_index == queue.read_index == number + 1
+    values = [int.from_bytes(data, "little") for data in written]
+    assert values == [16 * (number % 8) for number in range(1, 12)]
+    assert queue.exchange_write_index(11, 12) == 11
+    assert queue.add_write_index(2) == 12
+    queue.store_write_index(20)
+    assert queue.field("write_dispatch_id") == 16 * 20
 
 
 def test_a_held_doorbell_lock() -> None:

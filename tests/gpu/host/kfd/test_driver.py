@@ -12,6 +12,8 @@ from gpu.hsa.queue import empty_ring
 from gpu.hsa.queue_layout import AMD_QUEUE, FEATURE_KERNEL_DISPATCH, TYPE_SINGLE
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE, SIGNAL, SignalKind
+from gpu.memory.interface import MemoryRequest
+from runtime.requesters.port import AccessKind
 from tests.gpu.packet_processor.harness import Bench
 
 ARGS = [0, 0, 0, 64]
@@ -181,6 +183,42 @@ def test_masks() -> None:
     for bits, mask in ((31, 1), (0, 1), (32, 0b100), (32, 1 << 32)):
         with pytest.raises(DriverError, match="0x1a"):
             process.driver.set_cu_mask(queue_id, bits, mask)
+
+
+def test_a_mask_holds_for_groups_that_start_later() -> None:
+    """Of a running dispatch as well; a unit that is new to it has its caches emptied first."""
+    process = Process(p0=100)
+    bench = process.bench
+    queue_id = process.create()
+    queue = process.driver._queues[queue_id]
+    process.driver.set_cu_mask(queue_id, 32, 0b01)
+    resident = 40
+    queue.dispatch(bench.kernel(), 64 * 5 * resident, 64, ARGS)
+    queue.ring()
+    bench.device.run(limit=50)
+    acquired = []
+    push = bench.memory.push
+
+    def watch(request: MemoryRequest) -> None:
+        if request.kind == AccessKind.ACQUIRE:
+            acquired.append(request.port)
+        push(request)
+
+    bench.memory.push = watch  # type: ignore[method-assign]
+    process.driver.set_cu_mask(queue_id, 32, 0b10)
+    bench.device.run(limit=100)
+    process.driver.set_cu_mask(queue_id, 32, 0b11)
+    bench.device.run()
+    units = [
+        (bench.units[0].where | bench.units[1].where)[group]
+        for kind, _, group in bench.log
+        if kind == "start"
+    ]
+    assert units[: 2 * resident] == [0] * resident + [1] * resident
+    assert sorted(units[2 * resident : 4 * resident]) == [0] * resident + [1] * resident
+    assert len(units) == 5 * resident
+    vector, scalar, fetch = (bench.memory.ports.vector(1), 2, 3)
+    assert set(acquired[:3]) == {vector, scalar, fetch}
 
 
 def test_events() -> None:
