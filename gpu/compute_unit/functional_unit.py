@@ -18,12 +18,12 @@ from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import DirectMemory, MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.preemption import PreemptableResidents
 from gpu.compute_unit.program import trap_handler
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
-from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import Fault, GroupStart
 from gpu.dispatch.occupancy import Limits
@@ -64,7 +64,7 @@ class Block:
         self.last: DecodedInstruction | None = None
 
 
-class FunctionalUnit(Residents[Wavefront]):
+class FunctionalUnit(PreemptableResidents[Wavefront]):
     """`gpu.dispatch.launch.ComputeUnit` on memory without time.
 
     ``executed``: wave instructions so far; they are also the clock that kernels read.
@@ -83,8 +83,8 @@ class FunctionalUnit(Residents[Wavefront]):
         self._checks = checks
         self._trace = trace
         self.executed = 0
-        self._hang_detector = hang_detector or HangDetector()
-        self._hang_detector.add(lambda: self._waves)
+        self.hang_detector = hang_detector or HangDetector()
+        self.hang_detector.add(lambda: self._waves)
         self._memory: DirectMemory = memory
         self._program = Program(memory.read)
         self._waves: list[Wavefront] = []
@@ -125,15 +125,17 @@ class FunctionalUnit(Residents[Wavefront]):
             for wave in list(self._waves):
                 if wave.ended or wave.at_barrier or wave.stopped:
                     continue
+                if self.halted and wave.group.start.queue in self.halted:
+                    continue
                 before = wave.executed
                 try:
-                    self._hang_detector.check_limit(
+                    self.hang_detector.check_limit(
                         wave
                     )  # an earlier one may have ended as it reached it
                     self._turn(wave)
-                    self._hang_detector.executed(wave, wave.executed - before)
-                    if self._hang_detector.observing and not wave.ended:
-                        self._hang_detector.state(wave)
+                    self.hang_detector.executed(wave, wave.executed - before)
+                    if self.hang_detector.observing and not wave.ended:
+                        self.hang_detector.state(wave)
                 except Fault as fault:
                     self._fail(wave.group, fault)
 
@@ -144,8 +146,8 @@ class FunctionalUnit(Residents[Wavefront]):
         self._blocks.clear()
 
     def _entered(self, group: Group[Wavefront]) -> None:
-        self._waves += group.waves
-        self._hang_detector.progress()
+        self._waves += [wave for wave in group.waves if not wave.ended]
+        self.hang_detector.progress()
         if self._checks is not None:
             self._checks.entered(group)
 
@@ -153,9 +155,18 @@ class FunctionalUnit(Residents[Wavefront]):
         self._counted.lds_out_of_range += group.lds.out_of_range
         self._waves = [wave for wave in self._waves if not wave.ended]
         self._stopped = sum(wave.stopped for wave in self._waves)
-        self._hang_detector.progress()
+        self.hang_detector.progress()
         if self._checks is not None:
             self._checks.left(group)
+
+    # ------------------------------------------------------------------ preemption
+
+    @property
+    def may_be_preempted(self) -> bool:
+        return self._checks is None
+
+    def _settled(self, wave: Wavefront) -> bool:
+        return not wave.stopped
 
     # ------------------------------------------------------------------ one wave
 
@@ -224,14 +235,14 @@ class FunctionalUnit(Residents[Wavefront]):
         if wave.stopped and not wave.ended:
             wave.stopped = False
             self._stopped -= 1
-            self._hang_detector.progress()
+            self.hang_detector.progress()
 
     def _end(self, wave: Wavefront) -> None:
         group = wave.group
         if group.end(wave) and self._checks is not None:
             self._checks.barrier(group)
         self._waves.remove(wave)
-        self._hang_detector.progress()
+        self.hang_detector.progress()
         if not group.live:
             self._finish(group)
 
@@ -294,7 +305,7 @@ class FunctionalUnit(Residents[Wavefront]):
         operation = decoded.operation
         assert operation is not None, "neither bound nor a control"
         read: Callable[[Wavefront], MemoryAccess | None] = operation.execute
-        hang_detector, checks, trace = self._hang_detector, self._checks, self._trace
+        hang_detector, checks, trace = self.hang_detector, self._checks, self._trace
         atomic = isinstance(operation, VectorOperation) and operation.move.atomic
 
         def execute(wave: Wave) -> None:

@@ -16,7 +16,8 @@ without a wave's end or a changed word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -94,6 +95,13 @@ class HangDetector:
         self.observing = False
         self._seen.clear()
         self._words.clear()
+
+    @contextmanager
+    def moving(self) -> Iterator[None]:
+        """While waves are taken off a unit or put back: that is no progress."""
+        kept = (self._quiet, self._still, self.observing)
+        yield
+        self._quiet, self._still, self.observing = kept
 
     def executed(self, wave: Wavefront, count: int) -> None:
         """Count instructions of a wave. Raises `Livelock` at a limit."""

@@ -26,13 +26,13 @@ from gpu.compute_unit.pipeline.simd import Simd, cycles_by_pace
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
 from gpu.compute_unit.pipeline.wave_state import NEVER, PipelinedWave, Waiting
+from gpu.compute_unit.preemption import PreemptableResidents
 from gpu.compute_unit.program import trap_handler
 from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.profile import Profile
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
-from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.dispatch.occupancy import Limits
@@ -46,9 +46,11 @@ from gpu.trace import Trace
 ALL_RETURNED: Final = (0, 0, 0)
 BEHIND: Final = (Waiting.COUNTERS, Waiting.BARRIER, Waiting.END)
 """What a wave waits for behind the instruction that makes it wait."""
+_RESTING: Final = (Waiting.NOTHING, Waiting.FETCH, Waiting.BARRIER)
+"""What a wave may wait for when it is taken off its unit."""
 
 
-class TimedUnit(Residents[PipelinedWave]):
+class TimedUnit(PreemptableResidents[PipelinedWave]):
     """`gpu.dispatch.launch.ComputeUnit` on a memory with a clock."""
 
     def __init__(
@@ -148,8 +150,10 @@ class TimedUnit(Residents[PipelinedWave]):
             self._checks.entered(group)
         now = self.memory.now
         for wave in group.waves:
+            if wave.ended:
+                continue
             self._simds[wave.simd].waves.append(wave)
-            wave.block(Waiting.FETCH, now)
+            wave.block(Waiting.BARRIER if wave.at_barrier else Waiting.FETCH, now)
             self._fetch.flush(wave)
             if self._profile is not None:
                 self._profile.entered(self.index, wave, now)
@@ -168,6 +172,18 @@ class TimedUnit(Residents[PipelinedWave]):
                 self._profile.left(wave, self.memory.now)
         for simd in self._simds:
             simd.waves = [wave for wave in simd.waves if not wave.ended]
+
+    @property
+    def may_be_preempted(self) -> bool:
+        return self._checks is None and self._profile is None
+
+    def _settled(self, wave: PipelinedWave) -> bool:
+        return wave.within(ALL_RETURNED) and wave.waiting in _RESTING
+
+    def _enter_again(self, group: Group[PipelinedWave]) -> None:
+        super()._enter_again(group)
+        self.statistics.groups -= 1
+        self.statistics.waves -= len(group.waves)
 
     def _wake(self, wave: PipelinedWave, tick: int) -> None:
         """The condition that the wave waited for holds."""
@@ -235,6 +251,8 @@ class TimedUnit(Residents[PipelinedWave]):
     def _turn(self, simd: Simd, now: int) -> int:
         """Let waves of one SIMD issue, one instruction of each kind; returns its next turn."""
         ready = [wave for wave in simd.waves if wave.ready <= now]
+        if self.halted:
+            ready = [wave for wave in ready if wave.group.start.queue not in self.halted]
         if len(ready) > 1:
             ready = self._order(ready, simd.last)
         taken = 0

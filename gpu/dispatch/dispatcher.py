@@ -6,11 +6,12 @@ older one can use.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum
 
 from gpu.dispatch.kernel_run import KernelRun
-from gpu.dispatch.launch import ComputeUnit, Fault
+from gpu.dispatch.launch import ComputeUnit, Demand, Fault, PreemptableUnit, SavedGroup
 
 
 class Placement(Enum):
@@ -41,6 +42,9 @@ class Dispatcher:
         self._rate = rate
         self._next = 0
         self._due: int | None = None
+        self._held: set[int] = set()
+        self._saved: dict[int, deque[SavedGroup]] = {}
+        """Of queues, groups that are to be put back."""
 
     @property
     def next_tick(self) -> int | None:
@@ -69,8 +73,21 @@ class Dispatcher:
         if self._due is None:
             self._due = self._now()
 
+    def hold(self, queue: int) -> None:
+        """Start no further group of a queue."""
+        self._held.add(queue)
+
+    def put_back(self, queue: int, saved: Sequence[SavedGroup]) -> None:
+        """Let a held queue go on, with groups that were taken off their units; before others."""
+        self._held.discard(queue)
+        if any(run.around.queue == queue for run in self.active):  # else they were ended
+            self._saved[queue] = deque(saved)
+            self.changed()
+
     def kill(self, queue: int, fault: Fault) -> None:
         """End all waves and all dispatches of a queue."""
+        self._saved.pop(queue, None)
+        self._held.discard(queue)
         for unit in self.units:
             unit.kill(queue)
         for run in [each for each in self.active if each.around.queue == queue]:
@@ -85,6 +102,9 @@ class Dispatcher:
         self._due = None
         left = self._rate
         for run in self.active:
+            queue = run.around.queue
+            if queue in self._held or (queue in self._saved and not self._place_saved(queue, run)):
+                continue
             while run.next_group is not None:
                 if left == 0:
                     self._due = now + 1
@@ -94,17 +114,36 @@ class Dispatcher:
                 left = None if left is None else left - 1
         self.active = [run for run in self.active if not run.finished]
 
+    def _place_saved(self, queue: int, run: KernelRun) -> bool:
+        """Put groups of a queue back where they fit; whether none is left."""
+        saved = self._saved[queue]
+        while saved:
+            unit = self._unit_for(saved[0].start.demand, run.cus)
+            if unit is None:
+                return False
+            assert isinstance(unit, PreemptableUnit), "groups were taken off units like it"
+            unit.put_back(saved.popleft())
+        del self._saved[queue]
+        return True
+
+    def _unit_for(self, demand: Demand, cus: Sequence[int]) -> ComputeUnit | None:
+        """The next unit that has room."""
+        count = len(self.units)
+        first = self._next if self._placement is Placement.ROUND_ROBIN else 0
+        for step in range(count):
+            cu = (first + step) % count
+            if cu in cus and self.units[cu].fits(demand):
+                self._next = (cu + 1) % count
+                return self.units[cu]
+        return None
+
     def _place(self, run: KernelRun) -> bool:
         assert run.next_group is not None, "called although no group is left"
         demand = run.demand(run.next_group)
         if run.scratch and run.pool.free < demand.waves:
             return False
-        count = len(self.units)
-        first = self._next if self._placement is Placement.ROUND_ROBIN else 0
-        for step in range(count):
-            cu = (first + step) % count
-            if cu in run.cus and self.units[cu].fits(demand):
-                self._next = (cu + 1) % count
-                self.units[cu].start(run.start_next())
-                return True
-        return False
+        unit = self._unit_for(demand, run.cus)
+        if unit is None:
+            return False
+        unit.start(run.start_next())
+        return True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -167,6 +167,46 @@ class ComputeUnit(Protocol):
     @property
     def next_tick(self) -> int | None:
         """When it has something to do without an answer; None while only answers wake it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedGroup:
+    """A group that was taken off its unit. ``data``: its registers and LDS, as the unit packs
+    them."""
+
+    start: GroupStart
+    data: bytes
+
+
+@runtime_checkable
+class PreemptableUnit(ComputeUnit, Protocol):
+    """A unit whose groups can be taken off it and put back, on it or on another."""
+
+    @property
+    def may_be_preempted(self) -> bool:
+        """Whether nothing looks at its waves that would be confused."""
+
+    def halt(self, queue: int) -> None:
+        """Let the waves of a queue issue nothing more."""
+
+    def drained(self, queue: int) -> bool:
+        """Whether all that the queue's waves have issued has returned."""
+
+    def saved_bytes(self, queue: int) -> list[int]:
+        """How much each group of the queue takes when it is saved."""
+
+    @property
+    def largest_state(self) -> tuple[int, int]:
+        """The most groups that it holds, and the bytes of all their state."""
+
+    def take_off(self, queue: int) -> list[SavedGroup]:
+        """Remove the queue's groups; they are drained."""
+
+    def check(self, saved: SavedGroup) -> None:
+        """Raises ValueError for bytes that no group can continue with."""
+
+    def put_back(self, saved: SavedGroup) -> None:
+        """Continue a group that fits, with bytes that were checked."""
 
 
 class SteppedUnit(ComputeUnit, Protocol):

@@ -37,7 +37,7 @@ from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.host.suballocator import Arena
 from gpu.host_wait import HostWait, NoObserver, WaitObserver
 from gpu.hsa import queue_layout
-from gpu.hsa.activities import Activities
+from gpu.hsa.activities import Activities, Event
 from gpu.hsa.queue import check_size
 from gpu.hsa.queue_state import (
     HIGHEST_PRIORITY,
@@ -51,6 +51,7 @@ from gpu.memory.interface import Memory
 from gpu.packet_processor.command_processor import Apertures, CommandProcessor, ScratchLimits
 from gpu.packet_processor.commands.command_service import CommandService
 from gpu.packet_processor.commands.pm4 import Pm4
+from gpu.packet_processor.context_switch import SavedQueue, area_bytes
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
 from gpu.packet_processor.fences import Fences, Obey
@@ -71,8 +72,10 @@ OnError = Callable[[DeviceQueue, GpuError], None]
 class Options:
     """How the front end behaves. ``dispatch_rate``: groups started per tick; None: no limit.
     ``slots``: queues that the packet processor serves at once; None: all. ``quantum``: ticks
-    between two swaps while more queues exist. ``printf``: called with the text that kernels print,
-    after they have ended; ``printf_bytes``: room for what one dispatch prints, the rest is lost.
+    between two swaps while more queues exist; ``preempt``: queues that the runtime makes have
+    context save areas, so that their waves can be taken off. ``printf``: called with the text that
+    kernels print, after they have ended; ``printf_bytes``: room for what one dispatch prints, the
+    rest is lost.
     """
 
     pace: Pace = field(default_factory=Pace)
@@ -81,6 +84,7 @@ class Options:
     dispatch_rate: int | None = None
     slots: int | None = None
     quantum: int = 100_000
+    preempt: bool = False
     printf: Callable[[str], object] = _to_output
     printf_bytes: int = 1 << 18
     apertures: Apertures = field(default_factory=Apertures)
@@ -382,10 +386,17 @@ class BareDevice:
             id=number,
             priority=priority,
         )
+        if self.options.preempt:
+            link.save_area = self._queue_memory.save_area(number, *self.save_area_bytes)
         kind = queue_layout.TYPE_MULTI if producers == "many" else queue_layout.TYPE_SINGLE
         inactive = self.signal(0).handle
         self._queue_memory.write(link, size, kind, features, profiled, inactive)
         return self.adopt(link, on_error)
+
+    @property
+    def save_area_bytes(self) -> tuple[int, int]:
+        """Of a context save area: header and control stack, and in all."""
+        return area_bytes(self.units)
 
     def adopt(self, link: Connection, on_error: OnError | None = None) -> DeviceQueue:
         """Begin to serve a queue whose memory exists already, and assign its number.
@@ -408,11 +419,20 @@ class BareDevice:
         self._scheduler.add(queue.link)
 
     def unmap(self, queue: DeviceQueue) -> None:
-        """Run until the queue is idle and serve it no longer; doorbells are remembered."""
-        while queue.link.active and not queue.link.idle:
+        """Run until the queue is idle, or its waves are in its save area, and serve it no longer;
+        doorbells are remembered."""
+        link = queue.link
+        if self._scheduler.serves(link):
+            link.gives_way = Event()
+            link.changed.fire()
+        while link.active and self._scheduler.serves(link) and not link.idle:
             if not self._loop.tick():
                 break
-        self._scheduler.remove(queue.link)
+        self._scheduler.remove(link)
+
+    def saved(self, queue: DeviceQueue) -> SavedQueue | None:
+        """What is in a queue's save area while its waves are off the units."""
+        return self._processor.saved(queue.link)
 
     def _masked(self, mask: int | None) -> tuple[int, ...]:
         """Which units a mask names. Raises HostError for none."""
@@ -461,6 +481,8 @@ class BareDevice:
         queue.link.state = QueueState.DESTROYED
         self.memory.space.free(ring)
         self.memory.space.free(queue.address)
+        if queue.link.save_area is not None:
+            self.memory.space.free(queue.link.save_area.address)
 
     def _rung(self, address: int, data: bytes) -> None:
         number = (address - self.doorbells) // DOORBELL_BYTES

@@ -12,7 +12,7 @@ from gpu.host.suballocator import Arena
 from gpu.hsa import queue_layout
 from gpu.hsa.aql import PACKET_BYTES
 from gpu.hsa.queue import empty_ring, object_bytes
-from gpu.hsa.queue_state import Connection
+from gpu.hsa.queue_state import Connection, SaveArea
 from gpu.hsa.signal import SIGNAL, SignalKind
 from gpu.memory.interface import Memory
 from gpu.packet_processor.command_processor import Apertures
@@ -48,6 +48,13 @@ class QueueMemory:
         """Address of room for the object of a queue."""
         size = queue_layout.AMD_QUEUE.size
         return self._memory.space.allocate(size, memory_type="cc", name=f"queue {number}").start
+
+    def save_area(self, number: int, control: int, size: int) -> SaveArea:
+        """Room for a queue's waves while they are off the units."""
+        made = self._memory.space.allocate(
+            size, memory_type="cc", name=f"context save area of queue {number}"
+        )
+        return SaveArea(made.start, size, control)
 
     def write(
         self, link: Connection, size: int, kind: int, features: int, profiled: bool, inactive: int

@@ -5,6 +5,7 @@ Invariant: the doorbell only increases, and the state only moves towards destruc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Protocol
@@ -69,6 +70,25 @@ class ActiveDispatch(Protocol):
     def allow(self, cus: tuple[int, ...]) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class SaveArea:
+    """Memory of the process for a queue's waves while they are off the units. ``control_bytes``:
+    how much of its beginning is header and control stack."""
+
+    address: int
+    size: int
+    control_bytes: int
+
+    def fits(self, header: int, entry: int, groups: Sequence[int]) -> bool:
+        """Whether there is room for groups of so many bytes."""
+        control = header + entry * len(groups)
+        return control <= self.control_bytes and self.control_bytes + sum(groups) <= self.size
+
+    def holds(self, offset: int, size: int) -> bool:
+        """Whether a saved group can lie there."""
+        return self.control_bytes <= offset and offset + size <= self.size
+
+
 @dataclass(slots=True, eq=False)
 class Connection:
     """One mapped queue. ``queue``: address of its object. ``cus``: which units it may use;
@@ -110,12 +130,21 @@ class Connection:
     """0 to `HIGHEST_PRIORITY`; it decides who gets a slot that several queues wait for."""
     gives_way: Event | None = None
     """Its turn is over: it takes no further packet, and fires this once all have completed."""
+    since: int = 0
+    """The tick in which it got its slot, or in which its waves were put back after that."""
     begun: int = -1
     """The last packet that was taken."""
     changed: Event = field(default_factory=Event)
     """Doorbell, state, and packets that complete."""
     free_copies: list[int] = field(default_factory=list)
     """Room for packets that kernels read after their slot was recycled."""
+    save_area: SaveArea | None = None
+    saved: bool = False
+    """Its waves are in the save area, and none is on a unit."""
+    eop_buffer: tuple[int, int] | None = None
+    """Address and bytes of the end-of-pipe buffer."""
+    ended: int = 0
+    """Entries that were written there."""
     kind: QueueKind = QueueKind.AQL
     read_pointer: int = 0
     """Of a queue of commands: where its read pointer is in memory. ``read_id``, ``promised`` and
@@ -149,12 +178,17 @@ class Connection:
     @property
     def idle(self) -> bool:
         """Whether its packets can be fetched again later without loss."""
-        return self.resting and self.incomplete == self.blocked
+        return self.resting and (self.saved or self.incomplete == self.blocked)
 
     @property
     def has_packets(self) -> bool:
         """Whether its doorbell promises packets that were not taken."""
         return self.promised > self.read_id
+
+    @property
+    def has_work(self) -> bool:
+        """Whether it would use a slot."""
+        return self.saved or self.has_packets
 
     def slot(self, packet_id: int) -> int:
         """Address of a packet."""

@@ -41,7 +41,9 @@ from gpu.hsa.signal import VALUE
 from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
 from gpu.packet_processor.completion import Completions
+from gpu.packet_processor.context_switch import ContextSwitch, SavedQueue
 from gpu.packet_processor.control_port import ControlPort
+from gpu.packet_processor.eop_ring import write_entry
 from gpu.packet_processor.families import call_after, complete_after
 from gpu.packet_processor.fences import Fences
 from gpu.packet_processor.packet_log import PacketLog
@@ -101,6 +103,7 @@ class PacketProcessor:
         pace: Pace = Pace(),
         most_in_flight: int | None = None,
     ) -> None:
+        self._switch = ContextSwitch(control, dispatcher, fences)
         self.handlers: dict[int, Handler] = {}
         self.services: dict[QueueKind, Serve] = {QueueKind.AQL: self._serve}
         """The sequence of each kind of queue."""
@@ -122,6 +125,10 @@ class PacketProcessor:
         """Stop a queue by request: its waves are ended, what was launched completes as error."""
         self.stop(link, InactiveQueueError(f"{link.name}: {why}"))
         self._dispatcher.kill(link.queue, Fault(why))
+
+    def saved(self, link: Connection) -> SavedQueue | None:
+        """What is in a queue's save area while its waves are off the units."""
+        return self._switch.saved(link)
 
     def set_cus(self, link: Connection, cus: tuple[int, ...]) -> None:
         """Have groups that start from now on use these units alone."""
@@ -182,13 +189,44 @@ class PacketProcessor:
         """Take no further packet while enough are under way, or when the turn is over."""
         while link.active:
             if link.gives_way is not None:
-                if not link.incomplete:
-                    link.gives_way.fire()
-                yield from link.rest(Pause(None, link.changed, link.changed.count))
+                yield from self._give_way(link)
+            elif link.saved:
+                yield from self._put_back(link)
             elif self._most_in_flight is not None and link.incomplete >= self._most_in_flight:
                 yield Pause(None, link.changed, link.changed.count)
             else:
                 return
+
+    def _give_way(self, link: Connection) -> Steps[None]:
+        """Give the slot up, once no packet is under way or all waves are in the save area."""
+        if link.incomplete and not link.saved and self._switch.possible(link):
+            yield from self._switching(link, self._switch.save(link))
+            link.saved = True
+            if not link.active:
+                yield from self._put_back(link)
+        if link.gives_way is None or not link.active:
+            return
+        if link.saved or not link.incomplete:
+            link.gives_way.fire()
+        yield from link.rest(Pause(None, link.changed, link.changed.count))
+
+    def _put_back(self, link: Connection) -> Steps[None]:
+        """Let the waves in a queue's save area continue."""
+        link.saved = False
+        if self._switch.saved(link) is not None:
+            yield from self._switching(link, self._switch.restore(link))
+            link.since = self._now
+
+    def _switching(self, link: Connection, steps: Steps[None]) -> Steps[None]:
+        """A queue whose save area is not as it should be loses its waves."""
+        try:
+            yield from steps
+        except (QueueError, Unmapped) as error:
+            if isinstance(error, Unmapped):
+                error = QueueError("a context save area is mapped", error)
+            error.locate(link.name)
+            self.stop(link, error)
+            self._dispatcher.kill(link.queue, Fault(str(error)))
 
     def _read_queue(self, link: Connection) -> Steps[None]:
         data = yield from self._control.load(link.queue, AMD_QUEUE.size)
@@ -201,7 +239,7 @@ class PacketProcessor:
 
     def _fetch(self, link: Connection, ahead: deque[bytes]) -> Steps[bytes | None]:
         """The next packet that is no longer invalid; None when the queue is stopped."""
-        while link.active:
+        while link.active and link.gives_way is None:
             seen, looked = link.changed.count, self._activities.happened
             if not ahead:
                 count = min(self._pace.ahead, link.size, max(1, link.promised - link.read_id))
@@ -247,6 +285,9 @@ class PacketProcessor:
         except GeneratorExit:
             link.incomplete -= 1
             raise
+        except _TurnOver:
+            link.incomplete -= 1
+            return False
         except (PacketError, InactiveQueueError, Unmapped) as problem:
             self.stop(link, _located(problem, where))
             self._activities.start(self._end_with_error(link, completion))
@@ -312,6 +353,8 @@ class PacketProcessor:
         while pending:
             if not link.active:
                 raise InactiveQueueError(f"{link.name}: stopped while the packet waited")
+            if link.gives_way is not None and link.runs and self._switch.possible(link):
+                raise _TurnOver
             seen, looked = self._activities.news.count, self._activities.happened
             places = [(signal + VALUE, 8) for signal in pending]
             data = yield from self._control.load_all(places)
@@ -337,8 +380,10 @@ class PacketProcessor:
         link.runs.remove(run)
         if run.fault is None:
             where = f"{link.name}, packet {run.around.packet_id}"
-            packet = run.packet
-            yield from self._end_guarded(link, packet.header, packet.completion, start, where)
+            packet, number = run.packet, run.around.packet_id
+            yield from self._end_guarded(
+                link, packet.header, packet.completion, start, where, number
+            )
         else:
             yield from self._end_with_error(link, run.packet.completion)
         self._command_processor.forget(link, run)
@@ -367,18 +412,34 @@ class PacketProcessor:
         yield from self._end_guarded(link, packet.header, packet.completion, start, where)
 
     def _end_guarded(
-        self, link: Connection, header: Header, completion: int, start: int, where: str
+        self,
+        link: Connection,
+        header: Header,
+        completion: int,
+        start: int,
+        where: str,
+        kernel: int | None = None,
     ) -> Steps[None]:
         """`_end` in a sequence of its own, where no caller would see an error."""
         try:
-            yield from self._end(link, header, completion, start)
+            yield from self._end(link, header, completion, start, kernel)
         except (PacketError, Unmapped) as problem:
             self.stop(link, _located(problem, where))
             self._completed(link, well=False)
 
-    def _end(self, link: Connection, header: Header, completion: int, start: int) -> Steps[None]:
-        """Release, signal. Raises PacketError or Unmapped if the signal is not valid."""
+    def _end(
+        self,
+        link: Connection,
+        header: Header,
+        completion: int,
+        start: int,
+        kernel: int | None = None,
+    ) -> Steps[None]:
+        """Release, signal. ``kernel``: the packet's id, if it has run one. Raises PacketError or
+        Unmapped if the signal is not valid."""
         yield from self._fences.release(header.release, link.used or link.cus)
+        if kernel is not None:
+            yield from write_entry(self._control, link, kernel, completion)
         times = (start, self._now) if link.profiled else None
         yield from self._completions.succeed(completion, times)
         self._completed(link, well=True)
@@ -443,11 +504,14 @@ class PacketProcessor:
         self._activities.start(self._wind_down(link, error))
 
     def _wind_down(self, link: Connection, error: GpuError) -> Steps[None]:
+        if link.saved:
+            yield from self._put_back(link)
         while link.incomplete:
             yield Pause(None, link.changed, link.changed.count)
         if link.kind is QueueKind.AQL:
             yield from self._set_inactive_signal(link, error)
         link.state = QueueState.INACTIVE
+        self._switch.forget(link)
         self._callbacks.log.inactive(link)
         self._happened(link)
         self._callbacks.inactive(link)
@@ -462,6 +526,10 @@ class PacketProcessor:
             yield from self._completions.set(signal, reason)
         except (PacketError, Unmapped):
             pass
+
+
+class _TurnOver(Exception):
+    """A barrier packet waits for its signals, and another queue is to get the slot."""
 
 
 def _located(problem: GpuError | Unmapped, where: str) -> GpuError:

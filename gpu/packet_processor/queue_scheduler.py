@@ -3,14 +3,17 @@
 A queue that is not mapped keeps its doorbell; its packets are fetched once it is mapped. Every
 quantum, the waiting queue that is next takes the slot of an idle one. A queue that waits at a
 barrier packet counts as idle, or queues that wait for each other could hold all slots. If none is
-idle, a queue of the lowest priority takes no further packet, and gives its slot up once those
-that were launched, `IN_FLIGHT` at most, have completed: waves are not pre-empted.
+idle, a queue of the lowest priority takes no further packet. One with a context save area gives its
+slot up once its waves are there (`gpu.packet_processor.context_switch`); another one once those
+packets that were launched, `IN_FLIGHT` at most, have completed.
 
 Next is the queue of the highest priority among those with packets, then the one that has waited
 longest. A queue that is passed over counts as one level higher each time, so that none starves.
 
 Invariant: a queue with packets gets a slot after at most HIGHEST_PRIORITY + W turns, W being the
-number of waiting queues; a turn lasts the quantum, and what was launched by its end.
+number of waiting queues. A turn lasts two quanta at most (one from when its waves are back), and
+then what the queue that gives way needs: its accesses to return and its waves to be written, or
+what was launched to complete. A quantum has to be longer than an access of a wave takes.
 Source: D4, "Hardware scheduler"; D3 for priorities.
 """
 
@@ -77,14 +80,19 @@ class Scheduler:
             self._waiting.append(_Waiting(link))
             self._arrived.fire()
 
+    def serves(self, link: Connection) -> bool:
+        """Whether a queue has a slot."""
+        return any(other is link for other, _ in self._mapped)
+
     def remove(self, link: Connection) -> None:
         """Take an idle queue's slot away for good."""
         self._waiting = deque(each for each in self._waiting if each.link is not link)
-        if any(other is link for other, _ in self._mapped):
+        if self.serves(link):
             self._unmap(link)
 
     def _map(self, link: Connection) -> None:
         link.gives_way = None
+        link.since = self._now
         self._mapped.append((link, self._processor.connect(link)))
 
     def _unmap(self, link: Connection) -> None:
@@ -134,7 +142,7 @@ class Scheduler:
         self._keep_the_others()
 
     def _next(self) -> _Waiting:
-        return max(self._waiting, key=lambda each: (each.link.has_packets, each.urgency))
+        return max(self._waiting, key=lambda each: (each.link.has_work, each.urgency))
 
     def _take_next(self) -> _Waiting:
         """The others with packets become more urgent."""
@@ -145,7 +153,7 @@ class Scheduler:
 
     def _pass_over(self) -> None:
         for each in self._waiting:
-            each.passed += each.link.has_packets
+            each.passed += each.link.has_work
 
     def _first_idle(self) -> Connection | None:
         """One that was to give way, if it is ready, else the one that has had its slot longest."""
@@ -157,14 +165,19 @@ class Scheduler:
         if any(link.gives_way is not None for link in self.mapped):
             return
         then = self._next()
-        least = min(self.mapped, key=lambda link: link.priority)
-        if not then.link.has_packets:
+        over = [link for link in self.mapped if self._now - link.since >= self._quantum]
+        if not over or not then.link.has_work:
             return
+        least = min(over, key=lambda link: link.priority)
         if least.priority <= then.urgency:
             least.gives_way = self._given_up
             least.changed.fire()
         else:
             self._pass_over()
+
+    @property
+    def _now(self) -> int:
+        return self._activities.memory.now
 
     def _keep_the_others(self) -> None:
         """Another queue's slot was enough."""

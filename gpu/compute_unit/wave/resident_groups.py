@@ -28,6 +28,7 @@ class Residents(Generic[W]):
         self._resources = Resources(limits or Limits())
         self._groups: list[Group[W]] = []
         self.waves_started = 0
+        self._age = -1
         self.groups_started = 0
 
     def fits(self, demand: Demand) -> bool:
@@ -40,20 +41,26 @@ class Residents(Generic[W]):
 
     def start(self, group: GroupStart) -> None:
         """Take a group that fits."""
+        resident = self._resident_group(group)
+        self.waves_started += len(resident.waves)
+        self.groups_started += 1
+        resident.live = len(resident.waves)
+        self._groups.append(resident)
+        self._entered(resident)
+
+    def _resident_group(self, group: GroupStart) -> Group[W]:
+        """Its waves in their initial state, with all that the group takes of the unit."""
         resident: Group[W] = Group(group, self._resources.take(group.demand))
         for start in group.waves:
             simd = resident.taken.simds[start.number]
-            wave = self._make(start, resident, simd, self.waves_started)
+            self._age += 1
+            wave = self._make(start, resident, simd, self._age)
             wave.slot = self._free_slot(resident, simd)
             wave.hardware |= hardware_registers(
                 self.index, simd, wave.slot, self.groups_started, group
             )
             resident.waves.append(wave)
-            self.waves_started += 1
-        self.groups_started += 1
-        resident.live = len(resident.waves)
-        self._groups.append(resident)
-        self._entered(resident)
+        return resident
 
     def _free_slot(self, group: Group[W], simd: int) -> int:
         """The lowest number that no wave of the SIMD has."""

@@ -28,8 +28,11 @@ from gpu.hsa.queue_state import (
     Connection,
     QueueKind,
     QueueState,
+    SaveArea,
 )
+from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.commands.command_layout import DWORD
+from gpu.packet_processor.context_switch import HEADER
 from gpu.packet_processor.events import HostEvent
 
 SMALLEST_RING: Final = 1024
@@ -92,9 +95,10 @@ class Driver:
 
     def __init__(self, device: BareDevice, node: Node | None = None) -> None:
         self.device = device
-        self.node = node or Node()
+        self.node = node or Node.of(device)
         self.memory = DriverMemory(device, self.node)
         self._queues: dict[int, DeviceQueue] = {}
+        self._disabled: set[int] = set()
         self._events: dict[int, tuple[HostEvent, bool]] = {}
         self._seen: dict[int, int] = {}
         """Counts of events up to which they have been waited for."""
@@ -129,6 +133,8 @@ class Driver:
             priority=request.priority,
             kind=kind,
             read_pointer=request.read_pointer,
+            save_area=_save_area(request),
+            eop_buffer=(request.eop_buffer, request.eop_size) if request.eop_buffer else None,
         )
         try:
             queue = self.device.adopt(link)
@@ -143,6 +149,7 @@ class Driver:
         self.device.inactivate(queue, "destroyed by its process")
         queue.link.state = QueueState.DESTROYED
         del self._queues[queue_id]
+        self._disabled.discard(queue_id)
 
     def update_queue(
         self, queue_id: int, ring_base: int, ring_size: int, percentage: int, priority: int
@@ -155,7 +162,9 @@ class Driver:
         self._check_share(refuse, percentage, priority, may_be_zero=True)
         self.device.unmap(queue)
         queue.link.priority = priority
+        self._disabled.add(queue_id)
         if ring_base and percentage & 0xFF:
+            self._disabled.discard(queue_id)
             queue.link.ring = _ring(queue.link.kind, ring_base, ring_size)
             self.device.map(queue)
 
@@ -169,6 +178,26 @@ class Driver:
             self.device.set_cu_mask(queue, mask & (1 << bits) - 1)
         except HostError as error:
             raise refuse("EINVAL", str(error)) from None
+
+    def get_wave_state(self, queue_id: int, control_stack: int) -> tuple[int, int]:
+        """Call 0x1B: copy the control stack of a queue that an update has disabled to an address;
+        the bytes of control stack and of waves' state that are used."""
+        queue = self._queue(Number.GET_WAVE_STATE, queue_id)
+        refuse = refusal(Number.GET_WAVE_STATE)
+        area = queue.link.save_area
+        if area is None:
+            raise refuse("EINVAL", f"queue {queue_id} has no context save area")
+        if queue_id not in self._disabled:
+            raise refuse("EINVAL", f"queue {queue_id} is not disabled")
+        saved = self.device.saved(queue)
+        if saved is None:
+            return 0, 0
+        self._check_writable(
+            refuse, "EFAULT", "a control stack", control_stack, saved.control_bytes
+        )
+        stack = self.device.host.read(area.address + HEADER.size, saved.control_bytes)
+        self.device.host.write(control_stack, stack)
+        return saved.control_bytes, saved.wave_bytes
 
     def _queue(self, call: int, queue_id: int) -> DeviceQueue:
         queue = self._queues.get(queue_id)
@@ -214,17 +243,29 @@ class Driver:
             )
 
     def _check_areas(self, refuse: Refuse, request: CreateQueue) -> None:
-        node, find = self.node, self.device.memory.space.find
-        if request.eop_buffer and (
-            request.eop_size != node.eop_size or find(request.eop_buffer) is None
-        ):
-            raise refuse("EINVAL", f"an EOP buffer is mapped and has {node.eop_size} bytes")
+        node = self.node
+        if request.eop_buffer:
+            if request.eop_size != node.eop_size:
+                raise refuse("EINVAL", f"an EOP buffer is mapped and has {node.eop_size} bytes")
+            self._check_writable(
+                refuse, "EINVAL", "an EOP buffer", request.eop_buffer, request.eop_size
+            )
         if not request.save_area:
             return
-        if request.save_size < node.save_size or find(request.save_area) is None:
+        if request.save_size < node.save_size:
             raise refuse("EINVAL", f"a save area is mapped and has {node.save_size} bytes or more")
+        self._check_writable(refuse, "EINVAL", "a save area", request.save_area, request.save_size)
         if request.control_stack_size != node.control_stack_size:
             raise refuse("EINVAL", f"a control stack has {node.control_stack_size} bytes")
+
+    def _check_writable(
+        self, refuse: Refuse, code: str, what: str, address: int, size: int
+    ) -> None:
+        """Raises DriverError unless there is memory that can be written."""
+        try:
+            self.device.memory.space.at(address, max(1, size), loads=True, writes=True)
+        except Unmapped as error:
+            raise refuse(code, f"{what} is mapped: {error}") from None
 
     # ------------------------------------------------------------------ events
 
@@ -284,6 +325,12 @@ class Driver:
         if found is None:
             raise DriverError("EINVAL", call, f"there is no event {event_id}")
         return found
+
+
+def _save_area(request: CreateQueue) -> SaveArea | None:
+    if not request.save_area:
+        return None
+    return SaveArea(request.save_area, request.save_size, request.control_stack_size)
 
 
 def _ring(kind: QueueKind, base: int, size: int) -> tuple[int, int]:

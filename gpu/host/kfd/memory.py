@@ -34,6 +34,12 @@ class Node:
     memory: int = 1 << 34
     ticks_a_millisecond: int = 1_000_000
 
+    @classmethod
+    def of(cls, device: BareDevice) -> Node:
+        """What a device's waves need."""
+        control, size = device.save_area_bytes
+        return cls(control_stack_size=control, save_size=size)
+
 
 @dataclass(frozen=True, slots=True)
 class NodeApertures:

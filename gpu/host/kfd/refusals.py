@@ -36,6 +36,7 @@ class Number(IntEnum):
     MAP_MEMORY = 0x18
     UNMAP_MEMORY = 0x19
     SET_CU_MASK = 0x1A
+    GET_WAVE_STATE = 0x1B
     ALLOC_GWS = 0x1E
 
 

@@ -139,4 +139,12 @@ MAP_MEMORY: Final = _structure(
     "map_memory_to_gpu", 24, handle=8, device_ids_array_ptr=8, n_devices=4, n_success=4
 )
 CU_MASK: Final = _structure("set_cu_mask", 16, queue_id=4, num_cu_mask=4, cu_mask_ptr=8)
+WAVE_STATE: Final = _structure(
+    "get_queue_wave_state",
+    24,
+    ctl_stack_address=8,
+    ctl_stack_used_size=4,
+    save_area_used_size=4,
+    queue_id=4,
+)
 GWS: Final = _structure("alloc_queue_gws", 16, queue_id=4, num_gws=4, first_gws=4)

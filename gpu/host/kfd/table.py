@@ -143,6 +143,11 @@ def _set_cu_mask(driver: Driver, fields: Fields) -> Fields:
     return {}
 
 
+def _get_wave_state(driver: Driver, fields: Fields) -> Fields:
+    stack, waves = driver.get_wave_state(fields["queue_id"], fields["ctl_stack_address"])
+    return {"ctl_stack_used_size": stack, "save_area_used_size": waves}
+
+
 def _alloc_gws(driver: Driver, fields: Fields) -> Fields:
     raise DriverError("ENODEV", Number.ALLOC_GWS, "the GPU has no global wave synchronisation")
 
@@ -297,6 +302,7 @@ _ROWS: Final = (
     Call(Number.MAP_MEMORY, structures.MAP_MEMORY, _BOTH, _map_memory),
     Call(Number.UNMAP_MEMORY, structures.MAP_MEMORY, _BOTH, _unmap_memory),
     Call(Number.SET_CU_MASK, structures.CU_MASK, _IN, _set_cu_mask),
+    Call(Number.GET_WAVE_STATE, structures.WAVE_STATE, _BOTH, _get_wave_state),
     Call(Number.ALLOC_GWS, structures.GWS, _BOTH, _alloc_gws),
 )
 CALLS: Final[Mapping[int, Call]] = {row.number: row for row in _ROWS}

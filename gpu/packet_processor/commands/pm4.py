@@ -20,6 +20,7 @@ from gpu.packet_processor.commands.command_layout import DWORD
 from gpu.packet_processor.commands.command_service import Buffer
 from gpu.packet_processor.commands.pm4_layouts import CACHES, LAYOUTS, TYPE_3, Caches, Opcode
 from gpu.packet_processor.control_port import ControlPort
+from gpu.packet_processor.eop_ring import write_entry
 from gpu.packet_processor.fences import Fences
 
 Fields = Mapping[str, int]
@@ -115,6 +116,7 @@ class Pm4:
         yield from self._fences.release(scope, link.cus)
         if fields["vector"] or fields["vector_volatile"] or fields["shared"]:
             yield from self._fences.acquire(scope, link.cus)
+        yield from write_entry(self._control, link, link.read_id, fields["address"])
         if kind:
             value = self._now if kind == 3 else fields["value"]
             yield from self._control.store_int(fields["address"], value, size)

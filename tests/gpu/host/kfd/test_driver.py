@@ -107,7 +107,7 @@ def test_what_create_refuses(change: dict[str, int], code: str, why: str) -> Non
 def test_what_create_refuses_about_places() -> None:
     process = Process()
     request, space = process.request(), process.bench.memory.space
-    large = space.allocate(3 * 4096).start
+    large = space.allocate(1 << 20).start
     for change, why in (
         ({"ring_base": request.ring_base + 64}, "256-byte aligned"),
         ({"write_pointer": large}, "not in one page"),

@@ -35,6 +35,7 @@ COMMANDS = {
     0x18: 0xC0184B18,
     0x19: 0xC0184B19,
     0x1A: 0x40104B1A,
+    0x1B: 0xC0184B1B,
     0x1E: 0xC0104B1E,
 }
 """By number: direction, size and letter as a C compiler computes them from the header."""
