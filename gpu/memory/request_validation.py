@@ -20,9 +20,11 @@ from runtime.types.atomic_op import AtomicKind
 _ADDRESS: Final = np.dtype(np.uint64)
 MAX_LANES: Final = 64
 MAX_VECTOR: Final = 16
-"""Bytes of a lane of a vector access."""
+"""Bytes of a lane of a vector access, or of a core's access."""
 MAX_SCALAR: Final = 64
 """Bytes of a scalar load or a fetch; also of an access of the front end."""
+
+_NARROW: Final = (PortKind.VECTOR, PortKind.CPU)
 
 
 def check_shape(request: MemoryRequest, ports: Sequence[PortKind]) -> None:
@@ -46,7 +48,7 @@ def _objection(request: MemoryRequest, ports: Sequence[PortKind]) -> str | None:
         return "addresses are an array of uint64 in one dimension"
     if not 0 < lanes <= MAX_LANES:
         return f"{lanes} lanes, not 1 to {MAX_LANES}"
-    limit = MAX_VECTOR if ports[request.port] is PortKind.VECTOR else MAX_SCALAR
+    limit = MAX_VECTOR if ports[request.port] in _NARROW else MAX_SCALAR
     if not 0 < request.size <= limit:
         return f"{request.size} bytes a lane, not 1 to {limit}"
     if kind == AccessKind.LOAD:

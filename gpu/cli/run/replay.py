@@ -77,10 +77,10 @@ def _opened(
         native=engine is not EngineChoice.python,
     )
     ports = loaded.kernel.ports()
-    if (ports.cus, ports.sqcs) != (origin.cus, origin.sqcs):
+    if (ports.cus, ports.sqcs) != (origin.cus, origin.sqcs) or ports.cpus < origin.cpus:
         raise BadRecording(
-            f"{path}: recorded with {origin.cus} compute units and {origin.sqcs} SQCs; the system "
-            f"has {ports.cus} and {ports.sqcs}"
+            f"{path}: recorded with {origin.cus} compute units, {origin.sqcs} SQCs and "
+            f"{origin.cpus} cores; the system has {ports.cus}, {ports.sqcs} and {ports.cpus}"
         )
     chosen = choose_engine(loaded, engine, origin.seed if seed is None else seed, recording.space())
     return chosen.memory, chosen.words

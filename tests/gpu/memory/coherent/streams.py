@@ -96,6 +96,20 @@ def random_request(
     return request
 
 
+def random_scalar(numbers: Numbers, port: int, tag: int, start: int) -> MemoryRequest:
+    """Any request of one lane, as a core makes it; it may cross lines."""
+    kind = int(numbers.integers(0, 3))
+    size = int(numbers.choice((4, 8) if kind == AccessKind.ATOMIC else (1, 2, 3, 4, 8, 12, 16)))
+    align = size if kind == AccessKind.ATOMIC else 1
+    where = words(start + align * int(numbers.integers(0, 900 // align)))
+    request = MemoryRequest(port, kind, tag, where, size, returns=bool(numbers.integers(0, 2)))
+    request.op = int(numbers.integers(0, AtomicKind.NUM))
+    if kind != AccessKind.LOAD:
+        request.data = numbers.integers(0, 256, (1, size), dtype=np.uint8)
+        request.compares = request.data
+    return request
+
+
 Event = tuple[object, ...]
 
 
@@ -130,6 +144,9 @@ def drive(memory: CoherentMemory, seed: int, steps: int = 100) -> list[Event]:
                 where = words(starts[0] + 4 * int(numbers.integers(0, 60)))
                 data = numbers.integers(0, 256, (1, 16), dtype=np.uint8)
                 request = MemoryRequest(ports.scalar(0), AccessKind.STORE, tag, where, 16, data)
+            elif other < 0.6 and ports.cpus:
+                port = ports.cpu(int(numbers.integers(0, ports.cpus)))
+                request = random_scalar(numbers, port, tag, int(numbers.choice(starts)))
             memory.push(request)
         until = memory.now + int(numbers.integers(1, 200)) if numbers.integers(0, 2) else None
         log += [heard(answer) for answer in memory.run(until)]

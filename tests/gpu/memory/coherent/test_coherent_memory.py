@@ -12,6 +12,7 @@ import pytest
 from gpu.memory.address_space import PAGE, Misaligned, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
 from gpu.memory.coherent.factory import load_system, open_memory
+from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Answer, MemoryRequest
 from runtime.description import DescriptionError, SystemDescription
@@ -363,6 +364,30 @@ class TestSystems:
     def test_what_is_no_system_for_kernels(self, setting: str, value: Any, words: str) -> None:
         with pytest.raises(DescriptionError, match=words):
             load_system("GPU_VIPER", settings={setting: value})
+
+    @pytest.mark.parametrize(
+        ("ports", "words"),
+        [
+            (["cpu", "nothing"], r"gpu.ports.cpu\[1\].*a port is a group of requesters"),
+            (["cpu", "cpu"], "cpu is several ports"),
+            (["front"], "front, a CPU port, is no sequencer"),
+            (["scalars"], "scalars is several ports"),
+            ("cpu", "a list"),
+        ],
+    )
+    def test_what_is_no_port_of_a_processor(self, ports: Any, words: str) -> None:
+        with pytest.raises(DescriptionError, match=words):
+            load_system("GPU_VIPER_APU", settings={"gpu.ports.cpu": ports})
+
+    def test_cores_are_numbered_pair_by_pair(self) -> None:
+        settings = {"machine.CorePair.count": 2}
+        memory = open_memory(load_system("GPU_VIPER_APU", cus=1, settings=settings))
+        assert isinstance(memory.backend, PythonBackend)
+        ports = memory.ports
+        assert [ports[ports.cpu(core)].number for core in range(4)] == [0, 1, 2, 3]
+        clients = memory.backend._clients[ports.cpu(0) :]
+        names = [client.requester.name for client in clients]
+        assert names == ["cpu0", "second0", "cpu1", "second1"]
 
     def test_the_rest_of_the_table_is_left_to_the_compute_units(self) -> None:
         found = load_system("GPU_VIPER", settings={"gpu.vector_cycles": 8})
