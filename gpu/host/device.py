@@ -28,6 +28,7 @@ from gpu.dispatch.launch import ComputeUnit
 from gpu.dispatch.occupancy import Limits
 from gpu.errors import HostError
 from gpu.host.device_core import BareDevice, Options
+from gpu.host.processors.cpu import Cpu
 from gpu.host.topology import Topology, topology
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.recording import Recording
@@ -37,6 +38,7 @@ from gpu.memory.interface import Memory
 from gpu.trace import Trace
 
 UNITS_PER_SQC: Final = 4
+WITH_CPUS: Final = "GPU_VIPER_APU"
 
 
 class Device(BareDevice):
@@ -164,6 +166,23 @@ class Device(BareDevice):
         self._checks = checking
         described = memory.system if isinstance(memory, CoherentMemory) else None
         self._made_of = (len(units), held, described)
+
+    @property
+    def cpus(self) -> int:
+        """Cores of processors beside the GPU, at the same memory."""
+        return self.memory.ports.cpus
+
+    def cpu(self, number: int) -> Cpu:
+        """One of them, from 0. Raises HostError where there is none of that number."""
+        if isinstance(number, int) and 0 <= number < self.cpus:
+            return Cpu(self, number, self.memory.ports.cpu(number))
+        if self.cpus:
+            cores = f"CPUs 0 to {self.cpus - 1}" if self.cpus > 1 else "CPU 0 alone"
+            raise HostError(f"there is no CPU {number!r}: the device has {cores}")
+        name = "memory without caches"
+        if isinstance(self.memory, CoherentMemory):
+            name = self.memory.system.protocol.name
+        raise HostError(f"{name} has no CPU; a device of {WITH_CPUS} has two")
 
     @property
     def topology(self) -> Topology:

@@ -33,6 +33,8 @@ from gpu.host.buffer import Buffer
 from gpu.host.device_queue import DeviceQueue
 from gpu.host.host_access import DeviceHost
 from gpu.host.printf import Printing
+from gpu.host.processors.actions import Program
+from gpu.host.processors.thread import CpuThread
 from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.host.suballocator import Arena
 from gpu.host_wait import HostWait, NoObserver, WaitObserver
@@ -103,6 +105,7 @@ class BareDevice:
         activities = Activities(memory)
         observer = NoObserver() if observer is None else observer
         activities.on_news = observer.progress
+        self._observer = observer
         self._control = ControlPort(activities)
         self._dispatcher = Dispatcher(
             units, lambda: memory.now, options.placement, options.dispatch_rate
@@ -116,7 +119,7 @@ class BareDevice:
         self._kernels: dict[int, LoadedKernel] = {}
         self._queues: list[DeviceQueue] = []
         self._on_error: dict[int, OnError] = {}
-        self._errors: list[GpuError] = []
+        self._errors: list[Exception] = []
         self.doorbells = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._rung).start
         """Address of the page of doorbells."""
         self._queue_memory = QueueMemory(
@@ -322,6 +325,18 @@ class BareDevice:
     def _interrupt(self, message: int) -> None:
         self.events.interrupt(message)
 
+    def start_thread(self, program: Program, name: str, port: int) -> CpuThread:
+        """Begin a program of a processor at a port; see `gpu.host.processors.cpu.Cpu.start`."""
+        return CpuThread(
+            program,
+            name,
+            port,
+            self._loop,
+            self._observer,
+            self.options.pace.poll,
+            self._errors.append,
+        )
+
     # ------------------------------------------------------------------ queues
 
     def create_queue(
@@ -471,23 +486,32 @@ class BareDevice:
         return self.memory.now
 
     def run(
-        self, until: Signal | Callable[[], bool] | None = None, limit: int | None = None
+        self,
+        until: Signal | CpuThread | Callable[[], bool] | None = None,
+        limit: int | None = None,
     ) -> None:
-        """Run until a signal is below 1, a condition holds, or nothing more can happen.
+        """Run until a signal is below 1, a program of a processor has ended, a condition holds, or
+        nothing more can happen.
 
-        ``limit``: ticks. Raises the error of a queue that became inactive, NoProgressError if
-        ``until`` can never hold. A kernel that waits in vain fails, but not while the host may
-        still act: with a ``limit``, or on a condition that is a function.
+        ``limit``: ticks. Raises the error of a queue that became inactive, what a program of a
+        processor raised, NoProgressError if ``until`` can never hold. A kernel that waits in vain
+        fails, but not while the host or such a program may still act: with a ``limit``, on a
+        condition that is a function, between two accesses of a program.
         """
         try:
             self._run(until, limit)
         finally:
             self.printing.collect()
 
-    def _run(self, until: Signal | Callable[[], bool] | None, limit: int | None) -> None:
+    def _run(
+        self, until: Signal | CpuThread | Callable[[], bool] | None, limit: int | None
+    ) -> None:
         if isinstance(until, Signal):
             self._run_to_signal(until, limit)
             self._raise_error()
+            return
+        if isinstance(until, CpuThread):
+            self._run_to_thread(until, limit)
             return
         how = HostWait.FOR_EVER if until is None else HostWait.ON_CONDITION
         with self._loop.host_waits(how if limit is None else HostWait.FOR_A_WHILE):
@@ -510,6 +534,15 @@ class BareDevice:
         data = self.host.wait(where, accept, limit, f"{signal} < 1")
         if int.from_bytes(data, "little", signed=True) < 0:
             self._end_stopped_queues()
+
+    def _run_to_thread(self, thread: CpuThread, limit: int | None) -> None:
+        how = HostWait.FOR_EVER if limit is None else HostWait.FOR_A_WHILE
+        end = None if limit is None else self.now + limit
+        with self._loop.host_waits(how):
+            moved = self._loop.finish(thread.activity, end)
+        self._raise_error()
+        if not moved:
+            raise NoProgressError(str(thread), self._loop.waiting)
 
     def _end_stopped_queues(self) -> None:
         """An error is reported by the signal first and by its queue once its kernels have ended."""

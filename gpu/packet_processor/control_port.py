@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-from gpu.hsa.activities import Accesses, Activities, Steps, one_lane
+from gpu.hsa.activities import Accesses, Activities, Steps, bytes_of, one_atomic, one_lane
 from gpu.memory.interface import (
     Memory,
     PortKind,
 )
 from runtime.requesters.port import AccessKind
-from runtime.types.atomic_op import AtomicKind
 
 LINE: Final = 64
 
@@ -76,26 +73,12 @@ class ControlPort:
 
     def store_int(self, address: int, value: int, size: int = 8) -> Steps[None]:
         """Write a little-endian number, modulo its size."""
-        yield from self.store(address, (value & (1 << 8 * size) - 1).to_bytes(size, "little"))
+        yield from self.store(address, bytes_of(value, size))
 
     def atomic(
         self, op: int, address: int, operand: int, compare: int = 0, size: int = 8
     ) -> Steps[int]:
         """The old value, unsigned; ``op``: a `runtime.types.atomic_op.AtomicKind`."""
-        mask = (1 << 8 * size) - 1
-        compares = None
-        if op == AtomicKind.CAS:
-            lane = (compare & mask).to_bytes(size, "little")
-            compares = np.frombuffer(lane, np.uint8).reshape(1, size)
-        request = one_lane(
-            self.port,
-            AccessKind.ATOMIC,
-            address,
-            size,
-            (operand & mask).to_bytes(size, "little"),
-            compares=compares,
-            op=op,
-            returns=True,
-        )
+        request = one_atomic(self.port, op, address, operand, compare, size)
         data: list[bytes] = yield Accesses([request])
         return int.from_bytes(data[0], "little")
