@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,13 @@ from gpu.host.device_queue import DeviceQueue
 from gpu.host.host_access import DeviceHost
 from gpu.host.printf import Printing
 from gpu.host.processors.actions import Program
-from gpu.host.processors.thread import CpuThread
+from gpu.host.processors.interpreter import Interpreter
 from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.host.suballocator import Arena
+from gpu.host.task import Task
 from gpu.host_wait import HostWait, NoObserver, WaitObserver
 from gpu.hsa import queue_layout
-from gpu.hsa.activities import Activities
+from gpu.hsa.activities import Activities, Steps
 from gpu.hsa.queue import check_size
 from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
 from gpu.hsa.signal import SIGNAL, VALUE, Signal
@@ -58,7 +59,10 @@ def _to_output(text: str) -> None:
     sys.stdout.write(text)
 
 
+T = TypeVar("T")
 OnError = Callable[[DeviceQueue, GpuError], None]
+Until = Signal | Task[Any] | Callable[[], bool]
+"""A signal is below 1, a task has ended, a condition holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,17 +329,22 @@ class BareDevice:
     def _interrupt(self, message: int) -> None:
         self.events.interrupt(message)
 
-    def start_thread(self, program: Program, name: str, port: int) -> CpuThread:
-        """Begin a program of a processor at a port; see `gpu.host.processors.cpu.Cpu.start`."""
-        return CpuThread(
-            program,
-            name,
-            port,
-            self._loop,
-            self._observer,
-            self.options.pace.poll,
-            self._errors.append,
-        )
+    # ------------------------------------------------------------------ agents beside the GPU
+
+    @property
+    def activities(self) -> Activities:
+        """The sequences that the device runs beside its units."""
+        return self._loop.activities
+
+    def start(self, what: str, steps: Steps[T]) -> Task[T]:
+        """Begin a sequence of accesses of another agent, which runs whenever the device runs."""
+        return Task(what, steps, self._loop, self._observer, self._errors.append)
+
+    def start_program(self, program: Program, name: str, port: int) -> Task[Any]:
+        """Begin a program of a core at a port; see `gpu.host.processors.cpu.Cpu.start`."""
+        poll = self.options.pace.poll
+        made = Interpreter(program, name, port, self._loop, self._observer, poll)
+        return self.start(f"a program of {name}", made.run())
 
     # ------------------------------------------------------------------ queues
 
@@ -485,11 +494,7 @@ class BareDevice:
         """Ticks since the start."""
         return self.memory.now
 
-    def run(
-        self,
-        until: Signal | CpuThread | Callable[[], bool] | None = None,
-        limit: int | None = None,
-    ) -> None:
+    def run(self, until: Until | None = None, limit: int | None = None) -> None:
         """Run until a signal is below 1, a program of a processor has ended, a condition holds, or
         nothing more can happen.
 
@@ -503,15 +508,13 @@ class BareDevice:
         finally:
             self.printing.collect()
 
-    def _run(
-        self, until: Signal | CpuThread | Callable[[], bool] | None, limit: int | None
-    ) -> None:
+    def _run(self, until: Until | None, limit: int | None) -> None:
         if isinstance(until, Signal):
             self._run_to_signal(until, limit)
             self._raise_error()
             return
-        if isinstance(until, CpuThread):
-            self._run_to_thread(until, limit)
+        if isinstance(until, Task):
+            self._run_to_task(until, limit)
             return
         how = HostWait.FOR_EVER if until is None else HostWait.ON_CONDITION
         with self._loop.host_waits(how if limit is None else HostWait.FOR_A_WHILE):
@@ -535,14 +538,14 @@ class BareDevice:
         if int.from_bytes(data, "little", signed=True) < 0:
             self._end_stopped_queues()
 
-    def _run_to_thread(self, thread: CpuThread, limit: int | None) -> None:
+    def _run_to_task(self, task: Task[Any], limit: int | None) -> None:
         how = HostWait.FOR_EVER if limit is None else HostWait.FOR_A_WHILE
         end = None if limit is None else self.now + limit
         with self._loop.host_waits(how):
-            moved = self._loop.finish(thread.activity, end)
+            moved = self._loop.finish(task.activity, end)
         self._raise_error()
         if not moved:
-            raise NoProgressError(str(thread), self._loop.waiting)
+            raise NoProgressError(str(task), self._loop.waiting)
 
     def _end_stopped_queues(self) -> None:
         """An error is reported by the signal first and by its queue once its kernels have ended."""

@@ -1,4 +1,5 @@
-"""Reads, writes and atomics of the front end, through its own port into memory.
+"""Reads, writes and atomics of the front end, through its own port into memory; reads and writes of
+DMA engines through theirs.
 
 Invariant: each access is answered before the sequence continues, so that its next access is ordered
 after it for every observer (system scope).
@@ -40,12 +41,13 @@ def pieces(address: int, size: int) -> list[tuple[int, int]]:
 class ControlPort:
     """Accesses as steps of a sequence: ``data = yield from control.load(address, 64)``.
 
-    All raise `Unmapped` where the address is not mapped or may not be used so.
+    All raise `Unmapped` where the address is not mapped or may not be used so. ``port``: the index
+    of another one than the front end's.
     """
 
-    def __init__(self, activities: Activities) -> None:
+    def __init__(self, activities: Activities, port: int | None = None) -> None:
         self.activities = activities
-        self.port = control_port(activities.memory)
+        self.port = control_port(activities.memory) if port is None else port
 
     def load(self, address: int, size: int) -> Steps[bytes]:
         """Bytes; more than a line is read line by line, all at once."""

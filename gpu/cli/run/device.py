@@ -74,5 +74,6 @@ def keep_recording(device: Device, options: DeviceOptions, path: Path) -> None:
         settings=dict(parse_assignment(text) for text in options.assignments),
         ticks=device.now,
         cpus=ports.cpus,
+        dmas=ports.dmas,
     )
     save(device.recording, origin, path)

@@ -10,15 +10,15 @@ from typing import Any, Protocol
 
 from gpu.errors import HostError
 from gpu.host.processors.actions import Access, Atomic, Load, Program, Store
-from gpu.host.processors.thread import CpuThread
+from gpu.host.task import Task
 
 
 class CpuDevice(Protocol):
     """As much of a device as its cores ask for."""
 
-    def start_thread(self, program: Program, name: str, port: int) -> CpuThread: ...
+    def start_program(self, program: Program, name: str, port: int) -> Task[Any]: ...
 
-    def run(self, until: CpuThread | None = None, limit: int | None = None) -> None: ...
+    def run(self, until: Task[Any] | None = None, limit: int | None = None) -> None: ...
 
 
 class Cpu:
@@ -52,7 +52,7 @@ class Cpu:
         old: int = self._perform(Atomic(op, address, operand, compare, size))
         return old
 
-    def start(self, program: Callable[..., Program], *arguments: Any) -> CpuThread:
+    def start(self, program: Callable[..., Program], *arguments: Any) -> Task[Any]:
         """Run a program beside kernels, from the next time on that the device runs.
 
         ``program(*arguments)`` is a generator, which yields `gpu.host.processors.actions` and is
@@ -64,12 +64,12 @@ class Cpu:
                 f"{self}: a program is a generator, which yields its accesses; this returns "
                 f"{made!r}"
             )
-        return self._device.start_thread(made, str(self), self._port)
+        return self._device.start_program(made, str(self), self._port)
 
     def _perform(self, access: Access) -> Any:
-        thread = self.start(_once, access)
-        self._device.run(until=thread)
-        return thread.result
+        task = self.start(_once, access)
+        self._device.run(until=task)
+        return task.result
 
 
 def _once(access: Access) -> Program:

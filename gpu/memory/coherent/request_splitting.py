@@ -21,7 +21,7 @@ from runtime.requesters.port import AccessKind, AnswerKind
 
 _COALESCED: Final = tuple(sorted(BYTES_MASK, reverse=True))
 _SEQUENCED: Final = (16, 8, 4, 2, 1)
-_SEQUENCERS: Final = (PortKind.SCALAR, PortKind.FETCH, PortKind.CPU)
+_SEQUENCERS: Final = (PortKind.SCALAR, PortKind.FETCH, PortKind.CPU, PortKind.DMA)
 _ALL_LANES: Final = tuple(np.arange(n, dtype=np.uint8) for n in range(LANES + 1))
 for _lanes in _ALL_LANES:
     _lanes.flags.writeable = False
@@ -177,7 +177,9 @@ class Cutter:
         )
         piece = size
         if sequenced:
-            piece = self._sequenced(int(addresses[0]) & self.line_size - 1, size)
+            offset = int(addresses[0]) & self.line_size - 1
+            whole = kind is PortKind.DMA and offset + size <= self.line_size
+            piece = size if whole else self._sequenced(offset, size)
         elif size not in BYTES_MASK:
             piece = next(piece for piece in _COALESCED if size % piece == 0)
         if lanes is not None or len(addresses) * size > LANES * piece:

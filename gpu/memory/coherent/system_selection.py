@@ -25,7 +25,7 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
-from runtime.description.inference import COALESCERS, SEQUENCERS, complete
+from runtime.description.inference import COALESCERS, DMA, SEQUENCERS, complete
 from runtime.description.parts import Piece, Text, doc
 from runtime.description.reader import read
 
@@ -49,11 +49,13 @@ class Roles(Piece, frozen=True):
     cpu: Annotated[
         tuple[Text, ...], doc("requesters of processors: a group for each core of one machine")
     ] = ()
+    dma: Annotated[Text | None, doc("requesters of DMA engines: a group")] = None
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The requesters that are ports."""
-        return (self.vector, self.scalar, self.fetch, self.control, *self.cpu)
+        dma = () if self.dma is None else (self.dma,)
+        return (self.vector, self.scalar, self.fetch, self.control, *self.cpu, *dma)
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,10 @@ class KernelSystem:
         return sum(map(self._count, self.roles.cpu))
 
     @property
+    def dmas(self) -> int:
+        return 0 if self.roles.dma is None else self._count(self.roles.dma)
+
+    @property
     def timing(self) -> Mapping[str, object]:
         """What the table ``[gpu]`` says besides the ports."""
         return {key: value for key, value in self.description.gpu.items() if key != "ports"}
@@ -87,7 +93,7 @@ class KernelSystem:
         return self.description.machines[machine].count or 0
 
     def ports(self) -> Ports:
-        return Ports(self.cus, self.sqcs, self.cpus)
+        return Ports(self.cus, self.sqcs, self.cpus, self.dmas)
 
     def requesters(self) -> list[int]:
         """For each port, the position of its requester in ``System.requesters``."""
@@ -103,7 +109,9 @@ class KernelSystem:
             PortKind.CONTROL: self.roles.control,
         }
         gpu = [port for port in self.ports() if port.kind in group]
-        return [*(first[group[port.kind]] + port.number for port in gpu), *self._cores(first)]
+        places = [first[group[port.kind]] + port.number for port in gpu]
+        engine = 0 if self.roles.dma is None else first[self.roles.dma]
+        return [*places, *self._cores(first), *range(engine, engine + self.dmas)]
 
     def _cores(self, first: Mapping[str, int]) -> list[int]:
         """Those of one machine, then those of the next."""
@@ -150,6 +158,8 @@ def _with_roles(
         _check_group(written, getattr(roles, role), role)
     for number, name in enumerate(roles.cpu):
         _check_group(written, name, "cpu", number)
+    if roles.dma is not None:
+        _check_group(written, roles.dma, "dma")
     if roles.banks is not None and roles.banks not in written.machines:
         message = "no machine of this description has that name"
         raise written.origin.error(("gpu", "ports", "banks"), roles.banks, message)
@@ -286,6 +296,8 @@ def _check(system: KernelSystem, written: SystemDescription) -> None:
         if roles.groups.count(name) > 1:
             what = f"{name} is several ports, and a CPU port is one alone"
             raise _unfit(written, what, ("gpu", "ports", "cpu"))
+    if roles.dma is not None and requesters[roles.dma].class_name != DMA:
+        raise _unfit(written, "the dma port is no DMA engine", ("gpu", "ports", "dma"))
     scalars = system._count(roles.scalar)
     if not system.cus or not system.sqcs or scalars != system.sqcs:
         raise _unfit(

@@ -110,6 +110,15 @@ def random_scalar(numbers: Numbers, port: int, tag: int, start: int) -> MemoryRe
     return request
 
 
+def random_transfer(numbers: Numbers, port: int, tag: int, start: int) -> MemoryRequest:
+    """Any request of a DMA engine."""
+    kind, size = int(numbers.integers(0, 2)), int(numbers.integers(1, 65))
+    request = MemoryRequest(port, kind, tag, words(start + int(numbers.integers(0, 900))), size)
+    if kind == AccessKind.STORE:
+        request.data = numbers.integers(0, 256, (1, size), dtype=np.uint8)
+    return request
+
+
 Event = tuple[object, ...]
 
 
@@ -147,6 +156,8 @@ def drive(memory: CoherentMemory, seed: int, steps: int = 100) -> list[Event]:
             elif other < 0.6 and ports.cpus:
                 port = ports.cpu(int(numbers.integers(0, ports.cpus)))
                 request = random_scalar(numbers, port, tag, int(numbers.choice(starts)))
+            elif other < 0.7 and ports.dmas:
+                request = random_transfer(numbers, ports.dma(0), tag, int(numbers.choice(starts)))
             memory.push(request)
         until = memory.now + int(numbers.integers(1, 200)) if numbers.integers(0, 2) else None
         log += [heard(answer) for answer in memory.run(until)]

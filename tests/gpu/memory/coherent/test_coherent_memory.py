@@ -379,15 +379,28 @@ class TestSystems:
         with pytest.raises(DescriptionError, match=words):
             load_system("GPU_VIPER_APU", settings={"gpu.ports.cpu": ports})
 
-    def test_cores_are_numbered_pair_by_pair(self) -> None:
-        settings = {"machine.CorePair.count": 2}
+    def test_cores_are_numbered_pair_by_pair_and_engines_follow(self) -> None:
+        settings = {"machine.CorePair.count": 2, "machine.DMA.count": 3}
         memory = open_memory(load_system("GPU_VIPER_APU", cus=1, settings=settings))
         assert isinstance(memory.backend, PythonBackend)
         ports = memory.ports
         assert [ports[ports.cpu(core)].number for core in range(4)] == [0, 1, 2, 3]
         clients = memory.backend._clients[ports.cpu(0) :]
         names = [client.requester.name for client in clients]
-        assert names == ["cpu0", "second0", "cpu1", "second1"]
+        assert names == ["cpu0", "second0", "cpu1", "second1", "dma0", "dma1", "dma2"]
+        assert [ports[ports.dma(engine)].number for engine in range(3)] == [0, 1, 2]
+
+    def test_what_is_no_port_of_an_engine(self) -> None:
+        for name, why in (("no", "a port is a group of"), ("gpu", "dma port is no DMA engine")):
+            with pytest.raises(DescriptionError, match=why):
+                load_system("GPU_VIPER_APU", settings={"gpu.ports.dma": name})
+        memory = opened("GPU_VIPER_APU")
+        port = memory.ports.dma(0)
+        with pytest.raises(ValueError, match="a DMA engine only loads and stores"):
+            memory.push(MemoryRequest(port, ATOMIC, 1, words(64)))
+        for single in (memory.ports.cpu(1), port):
+            with pytest.raises(ValueError, match=r"2 lanes at a (cpu|dma) port, which takes one"):
+                memory.push(MemoryRequest(single, LOAD, 1, words(64, 2)))
 
     def test_the_rest_of_the_table_is_left_to_the_compute_units(self) -> None:
         found = load_system("GPU_VIPER", settings={"gpu.vector_cycles": 8})

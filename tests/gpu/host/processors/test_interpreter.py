@@ -10,7 +10,7 @@ import pytest
 
 from gpu import Buffer, Device, GpuError
 from gpu.errors import HostError, KernelError, NoProgressError
-from gpu.host.processors import thread
+from gpu.host.processors import interpreter
 from gpu.host.processors.actions import Access, Atomic, Load, Program, Sleep, Store, Wait
 from tests.gpu.host.processors.devices import (
     ENGINES,
@@ -197,7 +197,7 @@ def test_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     late = device.cpu(0).start(raising, shared(device).address, 1000)
     device.run(until=late, limit=300)
     assert not late.done and device.now < 400
-    with pytest.raises(GpuError, match="CPU 0: the program has not returned yet"):
+    with pytest.raises(GpuError, match="a program of CPU 0 has not ended yet"):
         _ = late.result
     device.run()
     assert late.done
@@ -239,7 +239,7 @@ def test_what_a_program_raises(
     words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(thread, "MOST_ACTIONS", 300)
+    monkeypatch.setattr(interpreter, "MOST_ACTIONS", 300)
     device = opened()
     flag = shared(device)
     failing = device.cpu(1).start(program, flag.address)

@@ -1,13 +1,12 @@
-"""A program of a processor that runs beside kernels.
+"""A program of a processor, carried out beside kernels.
 
 Its accesses go through the port of one core, so the caches of the protocol serve them; what it does
-between two of them takes no time. Invariant: a thread makes its accesses in the order of its
-program, each after the answers to the one before; those of one list are under way at once.
+between two of them takes no time. Invariant: accesses are made in the order of the program, each
+after the answers to the one before; those of one list are under way at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from gpu.dispatch.device_loop import Loop
@@ -32,9 +31,9 @@ MOST_ACTIONS: Final = 1_000_000
 """Of one program; one that polls memory in a loop of its own would never end."""
 
 
-class CpuThread:
-    """``name``: in messages. ``poll``: ticks between two loads of a `Wait`. ``failed``: called
-    with what the program raised."""
+class Interpreter:
+    """``name``: of the core, in messages. ``port``: its. ``poll``: ticks between two loads of a
+    `Wait`."""
 
     def __init__(
         self,
@@ -44,7 +43,6 @@ class CpuThread:
         loop: Loop,
         observer: WaitObserver,
         poll: int,
-        failed: Callable[[Exception], None],
     ) -> None:
         self.name = name
         self._program = program
@@ -52,43 +50,10 @@ class CpuThread:
         self._loop = loop
         self._observer = observer
         self._poll = poll
-        self._failed = failed
         self._actions = 0
-        self._result: Any = None
-        self._problem: Exception | None = None
-        self.activity = loop.activities.start(self._run())
-        """The sequence that the device runs."""
 
-    def __str__(self) -> str:
-        return f"the end of a program of {self.name}"
-
-    @property
-    def done(self) -> bool:
-        """The program has returned, or raised."""
-        return self.activity.over
-
-    @property
-    def result(self) -> Any:
-        """What the program has returned. Raises what it has raised, HostError while it runs."""
-        if self._problem is not None:
-            raise self._problem
-        if not self.done:
-            raise HostError(f"{self.name}: the program has not returned yet")
-        return self._result
-
-    # ------------------------------------------------------------------ the program
-
-    def _run(self) -> Steps[None]:
-        self._observer.acting += 1
-        try:
-            self._result = yield from self._all_actions()
-        except Exception as problem:
-            self._problem = problem
-            self._failed(problem)
-        finally:
-            self._observer.acting -= 1
-
-    def _all_actions(self) -> Steps[Any]:
+    def run(self) -> Steps[Any]:
+        """Carry out the program; what it returns. Errors of its accesses are raised in it."""
         result: Any = None
         problem: GpuError | None = None
         while True:
