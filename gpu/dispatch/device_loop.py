@@ -83,11 +83,11 @@ class Loop:
         self._dispatcher = dispatcher
         self._units = units
         self._mover = mover
-        self._observer = observer
+        self.observer = observer
 
     def host_waits(self, how: HostWait) -> AbstractContextManager[None]:
         """For the time in which the host runs the device and waits in this way."""
-        return host_waits(self._observer, how)
+        return host_waits(self.observer, how)
 
     @property
     def at_rest(self) -> bool:

@@ -109,7 +109,6 @@ class BareDevice:
         activities = Activities(memory)
         observer = NoObserver() if observer is None else observer
         activities.on_news = observer.progress
-        self._observer = observer
         self._control = ControlPort(activities)
         self._dispatcher = Dispatcher(
             units, lambda: memory.now, options.placement, options.dispatch_rate
@@ -338,12 +337,11 @@ class BareDevice:
 
     def start(self, what: str, steps: Steps[T]) -> Task[T]:
         """Begin a sequence of accesses of another agent, which runs whenever the device runs."""
-        return Task(what, steps, self._loop, self._observer, self._errors.append)
+        return Task(what, steps, self._loop, self._errors.append)
 
     def start_program(self, program: Program, name: str, port: int) -> Task[Any]:
         """Begin a program of a core at a port; see `gpu.host.processors.cpu.Cpu.start`."""
-        poll = self.options.pace.poll
-        made = Interpreter(program, name, port, self._loop, self._observer, poll)
+        made = Interpreter(program, name, port, self._loop, self.options.pace.poll)
         return self.start(f"a program of {name}", made.run())
 
     # ------------------------------------------------------------------ queues

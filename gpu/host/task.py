@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 
 from gpu.dispatch.device_loop import Loop
 from gpu.errors import HostError
-from gpu.host_wait import WaitObserver
 from gpu.hsa.activities import Steps
 
 T = TypeVar("T")
@@ -26,11 +25,10 @@ class Task(Generic[T]):
         what: str,
         steps: Steps[T],
         loop: Loop,
-        observer: WaitObserver,
         failed: Callable[[Exception], None],
     ) -> None:
         self.what = what
-        self._observer = observer
+        self._observer = loop.observer
         self._failed = failed
         self._result: T | None = None
         self._problem: Exception | None = None

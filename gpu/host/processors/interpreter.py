@@ -21,7 +21,6 @@ from gpu.host.processors.actions import (
     Store,
     Wait,
 )
-from gpu.host_wait import WaitObserver
 from gpu.hsa.activities import Accesses, Pause, Steps, bytes_of, one_atomic, one_lane
 from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import MemoryRequest
@@ -35,20 +34,12 @@ class Interpreter:
     """``name``: of the core, in messages. ``port``: its. ``poll``: ticks between two loads of a
     `Wait`."""
 
-    def __init__(
-        self,
-        program: Program,
-        name: str,
-        port: int,
-        loop: Loop,
-        observer: WaitObserver,
-        poll: int,
-    ) -> None:
+    def __init__(self, program: Program, name: str, port: int, loop: Loop, poll: int) -> None:
         self.name = name
         self._program = program
         self._port = port
         self._loop = loop
-        self._observer = observer
+        self._observer = loop.observer
         self._poll = poll
         self._actions = 0
 
