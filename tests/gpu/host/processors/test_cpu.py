@@ -22,7 +22,9 @@ def accesses(device: Device) -> list[int]:
     found = [second.load(at), second.load(at, 8), second.load(at + 6, 2), first.load(at + 124)]
     found += [first.atomic("add", at + 8, 5), second.atomic("cas", at + 8, 9, 7)]
     found += [second.atomic("exchange", at + 16, 1 << 40, size=8), first.load(at + 16, 8)]
-    return [*found, *buffer.numpy()[:6].tolist(), device.now]
+    found += buffer.numpy()[:6].tolist()
+    buffer.write(np.full(32, 77, np.int32))
+    return [*found, first.load(at + 8), second.load(at + 8), device.now]
 
 
 def test_accesses_of_both_cores_on_both_engines() -> None:
@@ -30,7 +32,8 @@ def test_accesses_of_both_cores_on_both_engines() -> None:
     low = (1 << 32) - 2
     assert found[:4] == [low, 0x8000_0001 << 32 | low, 0x8000, 31]
     assert found[4:8] == [2, 7, 5 << 32 | 4, 1 << 40]
-    assert found[8:-1] == [-2, 0x8000_0001 - (1 << 32), 9, 3, 0, 256]
+    assert found[8:-3] == [-2, 0x8000_0001 - (1 << 32), 9, 3, 0, 256]
+    assert found[-3:-1] == [77, 77], "the host has stored into lines that both cores have"
     assert accesses(opened("native")) == found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tests.gpu.memory.coherent.streams import (
     loaded,
     on_engine,
     opened,
-    random_request,
+    random_at,
     settle,
     words,
 )
@@ -55,8 +56,8 @@ def store(memory: CoherentMemory, port: int, address: int, value: int) -> list[A
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("seed", "delays"), [(1, "nominal"), (2, "uniform"), (3, "heavy_tail")])
 def test_one_port_at_a_time_behaves_like_flat_memory(protocol: str, seed: int, delays: str) -> None:
-    """Every kind of request on every type of memory, of one compute unit after the other; between
-    two units the first one releases, the second one acquires."""
+    """Every kind of request on every type of memory, of one agent after the other; between two of
+    them the first one releases, the second one acquires."""
     numbers = np.random.default_rng(seed)
     memory, flat = opened(protocol, delays=delays, seed=seed), FlatMemory(cus=2)
     starts = [memory.space.allocate(PAGE, memory_type=each).start for each in TYPES]
@@ -65,14 +66,16 @@ def test_one_port_at_a_time_behaves_like_flat_memory(protocol: str, seed: int, d
         contents = numbers.bytes(PAGE)
         memory.write(start, contents)
         flat.write(start, contents)
-    port = 0
+    port, ports = 0, memory.ports
+    others = range(ports.control, len(ports))
     for tag in range(120):
         if tag % 10 == 9:
             ask(memory, MemoryRequest(port, RELEASE, tag))
-            port = (0, 1, memory.ports.control)[int(numbers.integers(0, 3))]
+            port = (0, 1, *others)[int(numbers.integers(0, 2 + len(others)))]
             ask(memory, MemoryRequest(port, ACQUIRE, tag))
-        request = random_request(numbers, port, tag, starts)
-        expected = sorted(ask(flat, request), key=lambda answer: answer.kind)
+        request = random_at(numbers, ports, port, tag, starts)
+        alike = replace(request, port=flat.ports.control)
+        expected = sorted(ask(flat, alike), key=lambda answer: answer.kind)
         answers = sorted(ask(memory, request), key=lambda answer: answer.kind)
         assert [a.kind for a in answers] == [a.kind for a in expected]
         for answer, right in zip(answers, expected, strict=True):
