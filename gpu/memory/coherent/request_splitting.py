@@ -21,7 +21,6 @@ from runtime.requesters.port import AccessKind, AnswerKind
 
 _COALESCED: Final = tuple(sorted(BYTES_MASK, reverse=True))
 _SEQUENCED: Final = (16, 8, 4, 2, 1)
-_SEQUENCERS: Final = (PortKind.SCALAR, PortKind.FETCH, PortKind.CPU, PortKind.DMA)
 _ALL_LANES: Final = tuple(np.arange(n, dtype=np.uint8) for n in range(LANES + 1))
 for _lanes in _ALL_LANES:
     _lanes.flags.writeable = False
@@ -160,7 +159,7 @@ class Cutter:
         size = request.size
         glc = request.glc or kind is PortKind.CONTROL or memory_type is MemoryType.UC
         slc = request.slc or memory_type.bypasses
-        sequenced = kind in _SEQUENCERS
+        sequenced = kind is not PortKind.VECTOR and kind is not PortKind.CONTROL
         part = RequestPart(
             pending,
             request.kind,
