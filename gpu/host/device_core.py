@@ -23,12 +23,14 @@ from gpu.code_object import (
     Kernel,
     LoadedCodeObject,
     LoadedKernel,
+    generation_of,
     load,
 )
 from gpu.dispatch.device_loop import Loop, Mover
 from gpu.dispatch.dispatcher import Dispatcher, Placement
 from gpu.dispatch.launch import ComputeUnit, GroupStart, OnStop, StoppedWave
 from gpu.errors import GpuError, HostError, InactiveQueueError, NoProgressError
+from gpu.generation import Generation
 from gpu.host.buffer import Buffer
 from gpu.host.device_queue import DeviceQueue
 from gpu.host.host_access import DeviceHost
@@ -52,8 +54,9 @@ from gpu.hsa.queue_state import (
 from gpu.hsa.signal import SIGNAL, VALUE, Signal
 from gpu.memory.interface import Memory
 from gpu.packet_processor.command_processor import Apertures, CommandProcessor, ScratchLimits
-from gpu.packet_processor.commands.command_service import CommandService
+from gpu.packet_processor.commands.command_service import CommandService, Language
 from gpu.packet_processor.commands.pm4 import Pm4
+from gpu.packet_processor.commands.sdma import Sdma
 from gpu.packet_processor.context_switch import SavedQueue, area_bytes
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.events import EMPTY, SLOT, SLOTS, EventPage, HostEvent
@@ -180,10 +183,19 @@ class BareDevice:
             None if options.slots is None else IN_FLIGHT,
         )
         pm4 = Pm4(self._control, fences, self._interrupt, options.pace.poll)
-        service = CommandService(
-            self._control, pm4, self.packets, processor.stop, options.pace.packet
+        sdma = Sdma(
+            self._control,
+            [ControlPort(self._control.activities, port) for port in self.memory.ports.engines],
+            lambda: generation_of(self.processor) is Generation.GFX9,
+            self._interrupt,
+            options.pace.poll,
         )
-        processor.services[QueueKind.PM4] = service.serve
+        languages: dict[QueueKind, Language] = {QueueKind.PM4: pm4, QueueKind.SDMA: sdma}
+        for kind, language in languages.items():
+            service = CommandService(
+                self._control, language, self.packets, processor.stop, options.pace.packet
+            )
+            processor.services[kind] = service.serve
         return processor
 
     def _reporter(self, trace: Trace | None) -> Report | None:

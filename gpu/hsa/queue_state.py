@@ -212,7 +212,7 @@ class Connection:
         """The read pointer as it is in memory."""
         if self.kind is QueueKind.PM4:
             return self.read_id % self.size
-        return self.read_id * self.kind.pointer_unit
+        return self.read_id * self.kind.pointer_unit & (1 << 64) - 1
 
     def _promise(self) -> None:
         """The commands from the read pointer to the write pointer are written."""

@@ -166,6 +166,11 @@ class Ports(Sequence[Port]):
         """Index of the port of a core."""
         return self.control + 1 + core
 
+    @property
+    def engines(self) -> list[int]:
+        """Indices of the ports of all DMA engines."""
+        return [self.dma(number) for number in range(self.dmas)]
+
     def dma(self, engine: int) -> int:
         """Index of the port of a DMA engine."""
         return self.control + 1 + self.cpus + engine

@@ -38,11 +38,13 @@ from gpu.packet_processor.events import HostEvent
 SMALLEST_RING: Final = 1024
 PAGE: Final = 4096
 PACKET: Final = 64
+COUNTED_POINTER: Final = 16
+"""Bytes of the read pointer of a queue of commands, with the counter that may be behind it."""
 _READ_INDEX: Final = AMD_QUEUE.field("read_dispatch_id").offset
 
 
 class QueueType(IntEnum):
-    """What a queue's packets are. Those that `KINDS` has run; the others are known and refused."""
+    """What a queue's packets are."""
 
     COMPUTE = 0
     SDMA = 1
@@ -51,7 +53,14 @@ class QueueType(IntEnum):
     SDMA_BY_ENGINE = 4
 
 
-KINDS: Final = {QueueType.COMPUTE: QueueKind.PM4, QueueType.COMPUTE_AQL: QueueKind.AQL}
+KINDS: Final = {
+    QueueType.COMPUTE: QueueKind.PM4,
+    QueueType.SDMA: QueueKind.SDMA,
+    QueueType.COMPUTE_AQL: QueueKind.AQL,
+    QueueType.SDMA_XGMI: QueueKind.SDMA,
+    QueueType.SDMA_BY_ENGINE: QueueKind.SDMA,
+}
+"""Engines of SDMA queues are taken in turn; which one is asked for makes no difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +128,7 @@ class Driver:
         self.memory.check_gpu(refuse, request.gpu_id)
         if request.type not in list(QueueType):
             raise refuse("EINVAL", f"{request.type} is no type of queue")
-        kind = KINDS.get(QueueType(request.type))
-        if kind is None:
-            name = QueueType(request.type).name
-            raise refuse("EINVAL", f"queues of type {name} are known, and none of them runs here")
+        kind = KINDS[QueueType(request.type)]
         self._check_pointers(refuse, request, kind)
         self._check_areas(refuse, request)
         link = Connection(
@@ -133,7 +139,7 @@ class Driver:
             priority=request.priority,
             kind=kind,
             read_pointer=request.read_pointer,
-            save_area=_save_area(request),
+            save_area=_save_area(request, kind),
             eop_buffer=(request.eop_buffer, request.eop_size) if request.eop_buffer else None,
         )
         try:
@@ -235,8 +241,9 @@ class Driver:
             if not found.writable or found.on_store is not None:
                 raise refuse("EFAULT", f"the {name} pointer lies in {found}, which has none")
         if kind is not QueueKind.AQL:
-            if request.read_pointer % kind.pointer_bytes:
-                raise refuse("EINVAL", f"the read pointer {request.read_pointer:#x} is not aligned")
+            last = request.read_pointer % PAGE + COUNTED_POINTER
+            if request.read_pointer % kind.pointer_bytes or last > PAGE:
+                raise refuse("EINVAL", f"the read pointer {request.read_pointer:#x} is misplaced")
         elif (request.read_pointer - _READ_INDEX) % 64:
             raise refuse(
                 "EINVAL", f"the read pointer {request.read_pointer:#x} is none of an amd_queue_t"
@@ -327,8 +334,9 @@ class Driver:
         return found
 
 
-def _save_area(request: CreateQueue) -> SaveArea | None:
-    if not request.save_area:
+def _save_area(request: CreateQueue, kind: QueueKind) -> SaveArea | None:
+    """Only kernels have waves that it is needed for."""
+    if not request.save_area or kind is not QueueKind.AQL:
         return None
     return SaveArea(request.save_area, request.save_size, request.control_stack_size)
 

@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 from gpu.errors import GpuError, QueueError
 from gpu.hsa.activities import Pause, Steps
-from gpu.hsa.queue_state import Connection
+from gpu.hsa.queue_state import Connection, QueueKind
 from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.commands.command_layout import DWORD
 from gpu.packet_processor.control_port import ControlPort
@@ -64,6 +64,8 @@ class Progress:
     held: int = 0
     started: int = 0
     dwords: int = 0
+    busy: int = 0
+    """Ticks in which commands were carried out: the counter behind an SDMA queue's pointer."""
 
 
 Fail = Callable[[Connection, GpuError], None]
@@ -162,7 +164,9 @@ class CommandService:
             link.begun_command = place
             name = self._language.name(int.from_bytes(data[:DWORD], "little"))
             self._log.command(link, name)
+        begun = self._now
         started = yield from self._language.perform(link, data)
+        progress.busy += self._now - begun
         if not link.active:
             return
         self._log.command_done(link)
@@ -173,6 +177,10 @@ class CommandService:
             progress.buffers.pop()
         if not progress.buffers:
             yield from self._pass(link, progress)
+
+    @property
+    def _now(self) -> int:
+        return self._control.activities.memory.now
 
     def _advance(self, progress: Progress, length: int) -> None:
         if progress.buffers:
@@ -201,8 +209,10 @@ class CommandService:
         """The read pointer passes the ring's command."""
         link.read_id += progress.held
         progress.held = progress.started = progress.dwords = 0
-        pointer, size = link.pointer_value, link.kind.pointer_bytes
-        yield from self._control.store_int(link.read_pointer, pointer, size)
+        data = link.pointer_value.to_bytes(link.kind.pointer_bytes, "little")
+        if link.kind is QueueKind.SDMA:
+            data += progress.busy.to_bytes(8, "little")
+        yield from self._control.store(link.read_pointer, data)
 
 
 def _located(error: QueueError | Unmapped, link: Connection, progress: Progress) -> QueueError:

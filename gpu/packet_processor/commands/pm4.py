@@ -7,35 +7,22 @@ Source: the public headers ``vid.h`` and ``soc15d.h`` of the Linux driver.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
-from typing import Final
 
 from gpu.errors import QueueError
-from gpu.hsa.activities import Pause, Steps
+from gpu.hsa.activities import Steps
 from gpu.hsa.aql import FenceScope
 from gpu.hsa.queue_state import Connection
 from gpu.packet_processor.commands import pm4_layouts
 from gpu.packet_processor.commands.command_layout import DWORD
 from gpu.packet_processor.commands.command_service import Buffer
+from gpu.packet_processor.commands.memory_poll import Condition, poll
 from gpu.packet_processor.commands.pm4_layouts import CACHES, LAYOUTS, TYPE_3, Caches, Opcode
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.eop_ring import write_entry
 from gpu.packet_processor.fences import Fences
 
 Fields = Mapping[str, int]
-
-_COMPARE: Final[tuple[Callable[[int, int], bool], ...]] = (
-    lambda value, reference: True,
-    operator.lt,
-    operator.le,
-    operator.eq,
-    operator.ne,
-    operator.ge,
-    operator.gt,
-)
-"""By the function of WAIT_REG_MEM."""
-_SIGNS: Final = ("is anything", "<", "<=", "==", "!=", ">=", ">")
 
 
 class Pm4:
@@ -141,18 +128,11 @@ class Pm4:
     # ------------------------------------------------------------------ waiting
 
     def _wait_mem(self, link: Connection, fields: Fields, data: bytes) -> Steps[None]:
-        function, reference, mask = fields["function"], fields["reference"], fields["mask"]
-        if function >= len(_COMPARE):
-            raise QueueError("WAIT_REG_MEM: a function is 0 to 6", function)
-        activities = self._control.activities
-        wanted = f"{_SIGNS[function]} {reference:#x}"
-        while link.active:
-            seen, looked = activities.news.count, activities.happened
-            found = yield from self._control.load_int(fields["address"], DWORD)
-            if _COMPARE[function](found & mask, reference):
-                return
-            why = f"{link.name} waits for {fields['address']:#x} {wanted}, it is {found & mask:#x}"
-            yield from link.rest(Pause(self._poll, activities.news, seen, looked, why))
+        condition = Condition(
+            fields["address"], fields["function"], fields["reference"], fields["mask"]
+        )
+        condition.check("WAIT_REG_MEM")
+        yield from poll(self._control, link, condition, self._poll)
 
     @property
     def _now(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu.host.kfd.driver import CreateQueue, Driver, QueueType, WaitResult
+from gpu.host.kfd.driver import CreateQueue, Driver, WaitResult
 from gpu.host.kfd.refusals import DriverError
 from gpu.hsa.queue import empty_ring
 from gpu.hsa.queue_layout import AMD_QUEUE, FEATURE_KERNEL_DISPATCH, TYPE_SINGLE
@@ -87,7 +87,6 @@ WRONG = [
     ({"write_pointer": 0x80}, "EFAULT", "write pointer 0x80 is not mapped"),
     ({"gpu_id": 9}, "EINVAL", "no GPU has the id 9"),
     ({"type": 7}, "EINVAL", "7 is no type of queue"),
-    ({"type": QueueType.SDMA}, "EINVAL", "type SDMA are known"),
     ({"eop_buffer": 0x1000}, "EINVAL", "EOP buffer is mapped and has 4096"),
     ({"save_area": 0x1000, "save_size": 1 << 20}, "EINVAL", "save area is mapped"),
 ]
