@@ -215,11 +215,14 @@ class Connection:
         return self.read_id * self.kind.pointer_unit & (1 << 64) - 1
 
     def _promise(self) -> None:
-        """The commands from the read pointer to the write pointer are written."""
+        """The commands from the read pointer to the write pointer are written. Before the queue has
+        had a slot, its read pointer is not known: there is something to do."""
         self.promised = self.read_id
         if self.write_pointer is not None and self.size:
             written = self.write_pointer // self.kind.pointer_unit
             self.promised += (written - self.read_id) % self.size
+        elif self.write_pointer is not None:
+            self.promised += 1
 
     def rest(self, pause: Pause) -> Steps[None]:
         """A pause at which the queue's slot can be given to another queue."""
