@@ -113,6 +113,7 @@ class Scheduler:
         seen_happening = self._activities.happened
         while True:
             if not self._waiting:
+                self._keep_the_others()
                 yield Pause(None, self._arrived, self._arrived.count)
                 continue
             happened = self._activities.happened
@@ -130,6 +131,7 @@ class Scheduler:
         while self._waiting and len(self._mapped) < self._slots:
             self._map(self._take_next().link)
         if not self._waiting:
+            self._keep_the_others()  # the one that was to get a slot has ended
             return
         idle = self._first_idle()
         if idle is None:

@@ -188,3 +188,20 @@ def test_the_highest_priority_is_next() -> None:
 def test_a_priority_has_limits() -> None:
     with pytest.raises(HostError, match="a priority is 0 to 15, not 16"):
         bench_of(1).device.create_queue(priority=16)
+
+
+def test_the_queue_that_was_to_get_a_slot_ends() -> None:
+    """The one that was to give way goes on."""
+    bench = bench_of(1, quantum=100)
+    bench.ticks.update(dict.fromkeys(range(100), 400))
+    busy, patient = bench.device.create_queue(), bench.device.create_queue()
+    for _ in range(3):
+        busy.dispatch(bench.kernel(), 64, 64, ARGS, barrier=True)
+    busy.ring()
+    patient.dispatch(bench.kernel(), 64, 64, ARGS)
+    patient.ring()
+    bench.device.run(limit=250)
+    assert busy.link.gives_way is not None
+    bench.device.destroy(patient)
+    bench.device.run()
+    assert len(starts_of(bench, busy)) == 3
