@@ -44,6 +44,10 @@ _KEYS: Final = 4
 _PATIENCE: Final = 4
 """A run with a changed row hangs after so many times the ticks of the failing one."""
 _LEAST_PATIENCE: Final = 2000
+_LONGER: Final = 16
+"""Nor does it pass with so many times the transitions."""
+_LEAST_TRANSITIONS: Final = 4000
+"""Half a million are made in 16,000 ticks where a row takes its message no more."""
 
 
 @dataclass(frozen=True)
@@ -215,16 +219,17 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
     protocol = trials.protocol
     ticks = int(case.steps[-1, 0]) if len(case.steps) else 0
     limit = min(case.leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
+    most = max(_LEAST_TRANSITIONS, _LONGER * len(case.steps))
     leg = replace(case.leg, deadlock_limit=limit)
     tried = (change for cell in order for change in islice(changes(protocol, cell), _FOR_EACH))
-    passing = [each for each in islice(tried, _RUNS) if passes_with(leg, protocol, each)]
+    passing = [each for each in islice(tried, _RUNS) if passes_with(leg, protocol, each, most)]
     if not passing:
         return {}
     slow = _SLOWER * limit
     others = [replace(each, deadlock_limit=slow) for each in _failing(case, trials)]
     found: dict[Cell, _Remedy] = {}
     for change in passing:
-        mended = _mended(change, others, protocol)
+        mended = _mended(change, others, protocol, most)
         best = found.get(change.cell)
         if mended < _MENDED or (best is not None and mended < best.mended):
             continue
@@ -235,11 +240,11 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
     return found
 
 
-def _mended(change: Change, others: Sequence[Leg], protocol: LoadedProtocol) -> float:
+def _mended(change: Change, others: Sequence[Leg], protocol: LoadedProtocol, most: int) -> float:
     """The share of other legs that pass with it; less than is needed, once that is certain."""
     failed = 0
     for leg in others:
-        failed += not passes_with(leg, protocol, change)
+        failed += not passes_with(leg, protocol, change, most)
         if failed > (1 - _MENDED) * len(others):
             return 0.0
     return 1 - failed / max(1, len(others))

@@ -52,11 +52,22 @@ def changes(protocol: LoadedProtocol, cell: Cell) -> Iterator[Change]:
             yield Change(cell, words, other, _distance(row, other) == 1, cell)
 
 
-def passes_with(leg: Leg, protocol: LoadedProtocol, change: Change) -> bool:
-    """Whether a leg passes with a changed row."""
+class _TooLong(Exception):
+    """A run with a changed row never ends."""
+
+
+def passes_with(leg: Leg, protocol: LoadedProtocol, change: Change, most: int) -> bool:
+    """Whether a leg passes with a changed row, within so many transitions."""
     machine, state, event = change.cell
     system = build_completed(protocol.info, leg.description, leg.run_key)
+    left = iter(range(most))
+
+    def count(*_: object) -> None:
+        if next(left, None) is None:
+            raise _TooLong
+
     for controller in system.controllers:
+        controller.observer = count
         if machine == controller.MACHINE:
             controller.intervene(state, event, change.row)
     try:

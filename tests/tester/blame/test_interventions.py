@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from tester.blame.interventions import Change, changes, passes_with
 from tests.tester.native.equality import loaded
 from tests.tester.shrink.failing import failing
+
+MOST: Final = 4000
 
 
 def test_the_right_row_makes_a_leg_pass(tmp_path: Path) -> None:
@@ -17,14 +20,18 @@ def test_the_right_row_makes_a_leg_pass(tmp_path: Path) -> None:
     state, event = machine.STATES.IM, machine.EVENTS.Memory_Data
     cell = ("Directory", state, event)
     row = machine.TRANSITIONS[state, event]
-    assert not passes_with(small, broken.protocol, Change(cell, "as it is", row, True, cell))
+    same = Change(cell, "as it is", row, True, cell)
+    assert not passes_with(small, broken.protocol, same, MOST)
     found = {change.words: change for change in changes(broken.protocol, cell)}
-    passing = {w for w, change in found.items() if passes_with(small, broken.protocol, change)}
+    passing = {
+        words for words, each in found.items() if passes_with(small, broken.protocol, each, MOST)
+    }
     assert "with k_wakeWaiting" in passing
+    assert not passes_with(small, broken.protocol, found["with k_wakeWaiting"], 3), "it is cut"
     assert found["with k_wakeWaiting"].small
     assert len(passing) < len(found)
     assert machine.TRANSITIONS[state, event] is row, "nothing outlives a run"
-    assert not passes_with(small, broken.protocol, Change(cell, "as it is", row, True, cell))
+    assert not passes_with(small, broken.protocol, same, MOST)
 
 
 def test_rows_that_differ_least_come_first_and_none_comes_twice() -> None:
