@@ -12,14 +12,13 @@ the result depends on the leg alone; at most `_RUNS` changes are tried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from typing import Final
 
-from protocols.loader import LoadedProtocol
 from runtime.controller.source_location import transition_location
-from tester.blame.interventions import Cell, Change, changes, passes_with
+from tester.blame.interventions import Cell, Change, changes, passing
 from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
@@ -44,10 +43,6 @@ _KEYS: Final = 4
 _PATIENCE: Final = 4
 """A run with a changed row hangs after so many times the ticks of the failing one."""
 _LEAST_PATIENCE: Final = 2000
-_LONGER: Final = 16
-"""Nor does it pass with so many times the transitions."""
-_LEAST_TRANSITIONS: Final = 4000
-"""Half a million are made in 16,000 ticks where a row takes its message no more."""
 
 
 @dataclass(frozen=True)
@@ -219,19 +214,17 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
     protocol = trials.protocol
     ticks = int(case.steps[-1, 0]) if len(case.steps) else 0
     limit = min(case.leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
-    most = max(_LEAST_TRANSITIONS, _LONGER * len(case.steps))
     leg = replace(case.leg, deadlock_limit=limit)
     tried = (change for cell in order for change in islice(changes(protocol, cell), _FOR_EACH))
-    passing = [each for each in islice(tried, _RUNS) if passes_with(leg, protocol, each, most)]
-    if not passing:
+    mending = passing(leg, list(islice(tried, _RUNS)), protocol, trials.engine)
+    if not mending:
         return {}
     slow = _SLOWER * limit
     others = [replace(each, deadlock_limit=slow) for each in _failing(case, trials)]
     found: dict[Cell, _Remedy] = {}
-    for change in passing:
-        mended = _mended(change, others, protocol, most)
+    for change, mended in _mended(mending, others, trials):
         best = found.get(change.cell)
-        if mended < _MENDED or (best is not None and mended < best.mended):
+        if best is not None and mended < best.mended:
             continue
         if best is None or mended > best.mended:
             best = _Remedy((), mended, False, change.source)
@@ -240,14 +233,20 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
     return found
 
 
-def _mended(change: Change, others: Sequence[Leg], protocol: LoadedProtocol, most: int) -> float:
-    """The share of other legs that pass with it; less than is needed, once that is certain."""
-    failed = 0
+def _mended(
+    changes: Sequence[Change], others: Sequence[Leg], trials: Trials
+) -> Iterator[tuple[Change, float]]:
+    """Those with which enough of the other legs pass as well, and the share of these."""
+    failed = dict.fromkeys(range(len(changes)), 0)
     for leg in others:
-        failed += not passes_with(leg, protocol, change, most)
-        if failed > (1 - _MENDED) * len(others):
-            return 0.0
-    return 1 - failed / max(1, len(others))
+        tried = [changes[number] for number in failed]
+        passes = {id(each) for each in passing(leg, tried, trials.protocol, trials.engine)}
+        for number in list(failed):
+            failed[number] += id(changes[number]) not in passes
+            if failed[number] > (1 - _MENDED) * len(others):
+                del failed[number]
+    for number, count in failed.items():
+        yield changes[number], 1 - count / max(1, len(others))
 
 
 def _failing(case: _Case, trials: Trials) -> list[Leg]:

@@ -25,6 +25,7 @@ from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import POOLS, Words
 from runtime.native.plan_words import NONE
+from runtime.native.row_change import RowChange
 from runtime.native.statistics import NativeCounters
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from runtime.statistics.counted import Counted
@@ -54,6 +55,8 @@ _CALL: Final = 1 << 18
 """Lanes of all actions in one call: Ctrl-C is handled between two."""
 _STEPS: Final = 32
 """Slices of a leg in a call: what takes more is gone on with, and Ctrl-C is handled between two."""
+_CHANGED_STEPS: Final = 1 << 10
+"""And of a leg with a changed row, which passes in some twenty or not at all."""
 _BLOCK: Final = 1 << 27
 """Bytes that a block may have, if the machine has four times as much. Pages that no leg uses cost
 nothing."""
@@ -139,6 +142,7 @@ class _Job(ctypes.Structure):
         ("judges_early", _U64),
         ("versions", _U64),
         *((name, _POINTER) for name, _ in VERSION_ARRAYS),
+        ("change", _POINTER),
     ]
 
 
@@ -279,14 +283,34 @@ class LegBatch:
         ``log``: the first transitions of the last leg are written there.
         ``counted``: what the leg, which is the only one, costs is :meth:`counted` afterwards.
         """
-        if not self._block.size:
-            free = native_system.available_memory()
-            self._block = zeroed_block(min(_BLOCK, _BLOCK if free is None else free // 4))
-            self._arena = np.empty(_ARENA, np.uint8)
+        self._reserve()
         found: list[LegResult] = []
         while len(found) < len(legs):
             found += self._call(legs[len(found) :], counts, on_progress, log, counted)
         return found
+
+    def passes(self, leg: Leg, library: Library, changes: Sequence[RowChange]) -> list[bool | None]:
+        """Whether a leg passes with each of these rows; None: it takes more room or time than
+        there is. ``library``: of `Libraries.for_changes`."""
+        self._reserve()
+        del self._forms[:-_KEPT]
+        self._kept.clear()
+        job = self._job(leg, self._form_of(leg), None)
+        jobs = (_Job * len(changes))(*[job] * len(changes))
+        for each, change in zip(jobs, changes):
+            each.change = ctypes.addressof(change)
+        words = np.zeros((len(jobs), len(ResultWord)), np.uint64)
+        memory = self._memory(_CHANGED_STEPS, None)
+        at = ctypes.addressof(memory)
+        done = 0
+        more = np.zeros(1, np.uint64)
+        while done < len(jobs) and not more[0]:
+            left, results = ctypes.addressof(jobs[done]), words[done:].ctypes.data
+            rest = (len(jobs) - done, at, _CALL, results, more.ctypes.data)
+            done += self.call(library.run_legs, left, *rest)
+        ends = {RunStatus.IDLE: True, RunStatus.FINDING: False}
+        known = [ends.get(RunStatus(status)) for status in words[:done, ResultWord.STATUS].tolist()]
+        return [*known, *[None] * (len(jobs) - done)]
 
     def counted(self) -> Counted:
         """What the leg of the last call, which was counted, has cost."""
@@ -297,6 +321,24 @@ class LegBatch:
         """Add the transitions so far of a leg that was interrupted."""
         assert self._library is not None
         self._library.add_counts(self._block.ctypes.data, counts.cells.ctypes.data)
+
+    def _reserve(self) -> None:
+        if not self._block.size:
+            free = native_system.available_memory()
+            self._block = zeroed_block(min(_BLOCK, _BLOCK if free is None else free // 4))
+            self._arena = np.empty(_ARENA, np.uint8)
+
+    def _memory(self, steps: int, log: _Log | None) -> _Memory:
+        """What calls are handed of it."""
+        return _Memory(
+            self._block.ctypes.data,
+            self._block.size,
+            self._arena.ctypes.data,
+            self._arena.size,
+            steps,
+            self._grown.ctypes.data,
+            None if log is None else ctypes.addressof(log),
+        )
 
     def _call(
         self,
@@ -334,15 +376,7 @@ class LegBatch:
         words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
         rows = None if log is None else _Log(log.rows.ctypes.data, len(log.rows), 0)
-        memory = _Memory(
-            self._block.ctypes.data,
-            self._block.size,
-            self._arena.ctypes.data,
-            self._arena.size,
-            _STEPS,
-            self._grown.ctypes.data,
-            None if rows is None else ctypes.addressof(rows),
-        )
+        memory = self._memory(_STEPS, rows)
         at = ctypes.addressof(memory)
         done = 1
         if jobs:

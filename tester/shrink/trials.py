@@ -22,7 +22,7 @@ from tester import forks
 from tester.campaign.campaign import AnyRun, Campaign, kind_of
 from tester.campaign.engine_diff import Steps, traced_in_python, traced_natively
 from tester.campaign.workers import WorkerDied
-from tester.engines.selection import CANNOT
+from tester.engines.selection import CANNOT, Chosen
 from tester.errors import ConfigError
 from tester.execution.events import Finding, Verdict
 from tester.program.access_rules import access_errors
@@ -86,6 +86,10 @@ class Trials:
     @property
     def protocol(self) -> LoadedProtocol:
         return self._campaign.protocol
+
+    @property
+    def engine(self) -> Chosen:
+        return self._campaign.engine
 
     def machines_of(self, leg: Leg) -> list[tuple[str, int]]:
         """Machine and number there of each controller, in the order of their own numbers."""

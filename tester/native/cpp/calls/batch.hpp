@@ -22,6 +22,7 @@ struct LegJob {
     const u8* version_value;
     const u32* version_episode;
     const u32* version_agent;
+    RowChange* change;  // nullptr: none
 };
 
 // The first transitions of a leg, STEP_WORDS each.
@@ -178,6 +179,7 @@ inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView pla
     __builtin_memset(memory.block, 0, size.zeroed);
     system_start(memory.block, size, plan);
     Context x = context_of_leg(memory, leg);
+    x.change = job.change;
     i64 status = STATUS_EXHAUSTED;
     if (memory.log) memory.log->made = 0;
     if (Leg_start(x, leg, job.program.agent_requester, job.rules) >= 0)
