@@ -22,7 +22,7 @@ from tester.blame.interventions import Cell, Change, changes, passing
 from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
-from tester.execution.events import Finding, Verdict
+from tester.execution.events import Verdict
 from tester.program.replay_file import Leg
 from tester.shrink.scripts import with_policy
 from tester.shrink.trials import Trials, derived
@@ -102,16 +102,16 @@ class _Passing:
 
 def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
     """``kind``: how the leg fails (`tester.shrink.trials.ending_of`)."""
-    steps, _ = trials.traced(leg)
+    steps = trials.traced(leg).steps
     passing, failing = [], []
     for neighbour in neighbours(leg, trials.protocol):
         traced = trials.traced_if_possible(neighbour.leg)
         if traced is None:
             continue
-        if not alike(_verdict(traced[1]), kind):
-            passing.append(_Passing(neighbour, traced[0]))
-        if traced[1] is not None:
-            failing.append(derived(neighbour.leg))
+        if not alike(traced.ending, kind):
+            passing.append(_Passing(neighbour, traced.steps))
+        if traced.ending:
+            failing.append(neighbour.leg)
     names = trials.machines_of(leg)
     suspects = _suspects(_Case(leg, kind, steps, passing, failing, names), trials)
     if not passing:
@@ -125,10 +125,6 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
         nearest.neighbour.change,
         _step(steps, place, names, trials) if place < len(steps) else None,
     )
-
-
-def _verdict(finding: Finding | None) -> str:
-    return "" if finding is None else finding.verdict.value
 
 
 def _shared(one: Steps, other: Steps) -> int:
@@ -260,7 +256,7 @@ def _failing(case: _Case, trials: Trials) -> list[Leg]:
     endings = trials.endings(drawn, sound=True)
     found = [derived(each) for each, ending in zip(drawn, endings) if ending]
     near = case.failing[:: max(1, -(-len(case.failing) // (_FAILING - len(found))))]
-    return [*near, *found]
+    return [*map(derived, near), *found]
 
 
 def _named(cell: Cell, trials: Trials) -> tuple[str, str]:

@@ -455,6 +455,13 @@ class Campaign:
                 return [result.failure for result in self.engine.batch.run(legs)]
         return [self.failure_of(with_derived(leg)) for leg in legs]
 
+    def endings_of(self, legs: Sequence[Leg]) -> list[str]:
+        """The same; a hang also has what is stuck: ``hang store``."""
+        if self.engine.batch is not None:
+            with suppress(*CANNOT):
+                return [result.ending for result in self.engine.batch.run(legs)]
+        return [ending_of(self.tried(with_derived(leg))) for leg in legs]
+
     # ------------------------------------------------------------------ drawing
 
     def _deadlock_limit(self, shape: profiles.Shape) -> int:
@@ -584,6 +591,15 @@ def leg_run(
 def kind_of(run: AnyRun, finding: Finding) -> str:
     """``undefined-transition L1Cache.SM.Inv``: the verdict, and where the protocol failed."""
     return " ".join(filter(None, (finding.verdict.value, run.place)))
+
+
+def ending_of(run: AnyRun) -> str:
+    """How a run that is over has failed; empty: it passed. A hang also has what is stuck."""
+    finding = run.outcome.finding
+    if finding is None:
+        return ""
+    kind = kind_of(run, finding)
+    return f"{kind} {finding.stuck}".rstrip() if finding.verdict is Verdict.HANG else kind
 
 
 def _check_size(config: GeneratorConfig, episodes: int) -> None:

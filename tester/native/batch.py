@@ -32,7 +32,7 @@ from runtime.statistics.counted import Counted
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.early_loads import versions_of
-from tester.execution.events import Verdict
+from tester.execution.events import KIND_NAMES, Verdict
 from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judges_racing_loads
 from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.native.leg import (
@@ -96,6 +96,10 @@ class ResultWord(IntEnum):
     HANDOVER_TIME = 16
     AGENT_TIME = 17
     END = 18
+    ADDRESS = 19
+    """That the failure is about."""
+    STUCK = 20
+    """The kind of the request that a hang leaves without an answer."""
 
 
 _SIZES: Final = (
@@ -182,7 +186,16 @@ class LegResult:
     memory_hash: int
     """Of the lines that were written in memory; 0 where the leg was run alone."""
     flushed: bool
+    address: int
+    """That the failure is about; -1: none."""
+    stuck: str
+    """Of a hang: the kind of request that has no answer, if one has not."""
     statistics: Statistics
+
+    @property
+    def ending(self) -> str:
+        """The failure, with what is stuck: ``hang store``."""
+        return f"{self.failure} {self.stuck}".rstrip()
 
     @property
     def outcome(self) -> Outcome:
@@ -462,6 +475,7 @@ class LegBatch:
             tables = counts.tables()
             for name, cells in run.counts().items():
                 tables[name].table[:] += cells.table
+        finding = outcome.finding
         return LegResult(
             run.failure,
             outcome.episodes,
@@ -471,6 +485,8 @@ class LegBatch:
             run.system.trace_hash,
             0,
             outcome.flushed,
+            -1 if finding is None else finding.address,
+            "" if finding is None else finding.stuck,
             outcome.statistics,
         )
 
@@ -501,6 +517,8 @@ class LegBatch:
             row[ResultWord.TRACE_HASH],
             row[ResultWord.MEMORY_HASH],
             bool(row[ResultWord.FLUSHED]),
+            -1 if row[ResultWord.ADDRESS] == NONE else row[ResultWord.ADDRESS],
+            "" if row[ResultWord.STUCK] == NONE else KIND_NAMES[row[ResultWord.STUCK]],
             statistics,
         )
 

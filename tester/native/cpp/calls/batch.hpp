@@ -138,6 +138,11 @@ inline void leg_result(Context& x, const LegJob& job, i64 status, u64* out) {
     out[ResultWord::HANDOVER_TIME] = driver.handover_time;
     out[ResultWord::AGENT_TIME] = driver.agent_time;
     out[ResultWord::END] = driver.end;
+    const bool in_transition = s.error.kind && s.error.event >= 0;
+    out[ResultWord::ADDRESS] = in_transition ? s.error.address : NONE;
+    if (parts.finding.verdict) out[ResultWord::ADDRESS] = parts.finding.address;
+    const bool hangs = parts.finding.verdict == static_cast<u32>(Verdict::HANG);
+    out[ResultWord::STUCK] = hangs && parts.finding.kind != NIL ? parts.finding.kind : NONE;
     if (job.counts && status == STATUS_IDLE) add_counts(x, job.counts);
 }
 
