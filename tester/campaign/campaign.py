@@ -450,17 +450,24 @@ class Campaign:
         """The same for many legs at once, which takes a fraction of the time for small ones.
 
         What their programs must observe is derived if it is not yet."""
-        if self.engine.batch is not None:
-            with suppress(*CANNOT):
-                return [result.failure for result in self.engine.batch.run(legs)]
+        results = self._results_of(legs)
+        if results is not None:
+            return [result.failure for result in results]
         return [self.failure_of(with_derived(leg)) for leg in legs]
 
     def endings_of(self, legs: Sequence[Leg]) -> list[str]:
         """The same; a hang also has what is stuck: ``hang store``."""
+        results = self._results_of(legs)
+        if results is not None:
+            return [result.ending for result in results]
+        return [ending_of(self.tried(with_derived(leg))) for leg in legs]
+
+    def _results_of(self, legs: Sequence[Leg]) -> list[LegResult] | None:
+        """None: they cannot be run natively."""
         if self.engine.batch is not None:
             with suppress(*CANNOT):
-                return [result.ending for result in self.engine.batch.run(legs)]
-        return [ending_of(self.tried(with_derived(leg))) for leg in legs]
+                return self.engine.batch.run(legs)
+        return None
 
     # ------------------------------------------------------------------ drawing
 
