@@ -45,6 +45,8 @@ def check(options: CheckOptions) -> None:
 
 def _document(session: Session, options: CheckOptions) -> str:
     """The findings as stdout has them; empty: they are on stderr."""
+    if options.diagnostics in TO_STDERR:
+        return ""
     from slicc.diagnostics import results
     from slicc.text.results.github import github_text
     from slicc.text.results.junit import junit_text
@@ -63,7 +65,7 @@ def _document(session: Session, options: CheckOptions) -> str:
             cases = results.as_cases(found, passed, options.warnings_are_errors)
             return junit_text(Suite("slicc check", cases))
         case _:
-            return ""
+            raise AssertionError(options.diagnostics)
 
 
 def _examine(
