@@ -189,6 +189,15 @@ CODES: tuple[Code, ...] = (
         instead="transition(W, LastPart, I) { d_done; r_return; f_free; p_popPart; }",
     ),
     Code(
+        "two-writers",
+        "two machines that may write a line at the same time",
+        what="Two machines of one type are in states whose permission is `Read_Write`, for the "
+        f"same line.\n{_WALKED}",
+        why="A store of either is not seen by the other: there may be many readers, or one writer.",
+        example='W, AccessPermission:Read_Write, desc="asked for";',
+        instead='W, AccessPermission:Busy, desc="asked for";',
+    ),
+    Code(
         "waiting-cycle",
         "ports that wait for each other",
         what="The head of each port may have to wait for the next one of the circle: it is stalled "

@@ -20,6 +20,7 @@ STEPS: Final = 600
 
 AT: Final = {
     "unused-type": "enumeration(Speed)",
+    "two-writers": "transition(I, Fetch, W)",
     "missed-wakeup": "transition(L, Return, F)",
     "unread-message": "enqueue(ask_out",
     "other-message-read": "enqueue(return_out",
