@@ -25,7 +25,7 @@ from runtime.native.toolchain.compiler import ToolchainError, find_compiler
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 from tester.errors import ConfigError
 from tester.exploration import operations
-from tester.exploration.invariants import Invariant
+from tester.exploration.invariants.language import Invariant
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 
 _U64 = ctypes.c_uint64

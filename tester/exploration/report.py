@@ -17,7 +17,7 @@ from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
-from tester.exploration.invariants import Invariant
+from tester.exploration.invariants.language import Invariant
 from tester.exploration.native_search import BEFOREHAND, Choice, ChoiceKind, End, Kind
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
