@@ -29,6 +29,8 @@ from tester.exploration.small_system import Bounds, SmallSystem, small_system
 
 _BUDGET: Final = 4000
 """States between two looks at the clock and at Ctrl-C."""
+_PILED: Final = (End.FULL, End.REFUSED)
+"""Where a bound on the messages under way may let a search end."""
 Notify = Callable[[Statistics], None]
 
 
@@ -143,7 +145,7 @@ def explore(
         full = search(every)
         if full.end is End.FOUND:
             rules, whole = every, full
-    if whole.end is not End.FULL or rules.bound:
+    if whole.end not in _PILED or rules.bound:
         return _result(system, rules, whole)
     complete = None
     for bound in range(1, whole.statistics.under_way + 1):
@@ -199,7 +201,7 @@ def _search(
         interruption = error
     finding = what_was_found(native) if end is End.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
-    piled_up = _piled_up(native, statistics) if end is End.FULL else None
+    piled_up = _piled_up(native, statistics) if end in _PILED else None
     edges = native.edges() if end is End.COMPLETE else None
     stuck = None if edges is None else without_completion(edges)
     if stuck is not None:

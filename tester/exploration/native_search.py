@@ -107,6 +107,7 @@ class ChoiceKind(IntEnum):
     ISSUE = 0
     DELIVER = 1
     WAKE = 2
+    ALARM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,8 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``ChoiceWord``. ``type``, ``line``, ``target``: of a message; None elsewhere."""
+    """``ChoiceWord``. ``type``: of a message; ``line``: of it, or of an alarm; ``target``: where a
+    message arrives, or whose alarm it is. None elsewhere."""
 
     packed: int
     kind: ChoiceKind

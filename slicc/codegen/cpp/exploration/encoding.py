@@ -55,8 +55,10 @@ _OBJECTS = frozenset(
         "DMASequencer",
         "GPUCoalescer",
         "MessageBuffer",
+        "PerfectCacheMemory",
         "Sequencer",
         "TBETable",
+        "TimerTable",
         "VIPERCoalescer",
     }
 )

@@ -434,9 +434,9 @@ enum ChoiceWord : u32 {
     CHOICE_WHAT,
     CHOICE_WHICH,
     CHOICE_WHERE,
-    CHOICE_TYPE,  // of the message
-    CHOICE_LINE,
-    CHOICE_TARGET,  // buffer that it is delivered to
+    CHOICE_TYPE,    // of the message
+    CHOICE_LINE,    // of it, or of an alarm
+    CHOICE_TARGET,  // buffer that it is delivered to, or the controller of an alarm
     CHOICE_WORDS,
 };
 
@@ -447,6 +447,10 @@ inline void describe(const Context& x, Choice choice, u64* out) {
     out[CHOICE_WHICH] = choice.which;
     out[CHOICE_WHERE] = choice.where;
     out[CHOICE_TYPE] = out[CHOICE_LINE] = out[CHOICE_TARGET] = NONE;
+    if (choice.kind == Choice::ALARM) {
+        out[CHOICE_LINE] = line_address_of(x, choice.which);
+        out[CHOICE_TARGET] = timer_table(x, choice.what).consumer;
+    }
     if (choice.kind != Choice::DELIVER) return;
     u32 handle = x.wheel[choice.what].head;
     for (u32 i = 0; i < choice.which && handle; i++) handle = of_handle<Message>(x, handle).next;
