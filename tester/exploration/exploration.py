@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Final
 
 from protocols.loader import LoadedProtocol
-from tester.exploration.completion import without_completion
 from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,
@@ -202,8 +201,7 @@ def _search(
     finding = what_was_found(native) if end is End.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end in _PILED else None
-    edges = native.edges() if end is End.COMPLETE else None
-    stuck = None if edges is None else without_completion(edges)
+    judged, stuck = native.stuck() if end is End.COMPLETE else (False, None)
     if stuck is not None:
         end = End.FOUND
         finding = _no_completion(native, stuck) if report else None
@@ -215,7 +213,7 @@ def _search(
         cells,
         piled_up,
         interruption,
-        edges is not None,
+        judged,
     )
 
 
