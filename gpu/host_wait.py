@@ -27,6 +27,8 @@ class WaitObserver(Protocol):
     """What looks for kernels that can never end."""
 
     waiting: HostWait
+    acting: int
+    """Agents that act again by themselves, whatever the waves do."""
 
     def progress(self) -> None:
         """An agent other than waves has changed memory."""
@@ -36,6 +38,7 @@ class NoObserver:
     """Nothing looks for such kernels."""
 
     waiting = HostWait.FOR_EVER
+    acting = 0
 
     def progress(self) -> None:
         """Ignored."""

@@ -6,7 +6,8 @@ between: from there it can only repeat. Waves whose registers count, or that rea
 return to a state; for them a fixed limit holds.
 
 A kernel may also wait for the host. While the host waits for a limited time, nothing is reported;
-while it waits on a condition of its own, only the fixed limit holds.
+while it waits on a condition of its own, only the fixed limit holds. Nor is anything reported
+while the program of a processor is at work, until it waits for memory itself.
 
 Looking at states costs time, so it begins when no wave has ended for `patience` wave instructions,
 and stops when one ends. Invariant: all units of a device share one detector; it never stops a
@@ -76,6 +77,7 @@ class HangDetector:
         self.limit = limit
         self.observing = False
         self.waiting = HostWait.FOR_EVER
+        self.acting = 0
         self.total = 0
         self._quiet = 0
         self._still = 0
@@ -102,7 +104,8 @@ class HangDetector:
         self.check_limit(wave)
         if self.observing:
             self._still += count
-            if self._still > self.still_limit and self.waiting is not HostWait.FOR_A_WHILE:
+            excused = self.acting or self.waiting is HostWait.FOR_A_WHILE
+            if self._still > self.still_limit and not excused:
                 raise Livelock(
                     f"no wave has ended and no memory has changed for {self._still:,} wave "
                     f"instructions\n{self._report()}",
@@ -169,7 +172,8 @@ class HangDetector:
             seen.states.add(state)
             return
         seen.returns += 1
-        certain = seen.returns >= RETURNS and self.waiting is HostWait.FOR_EVER
+        in_vain = not self.acting and self.waiting is HostWait.FOR_EVER
+        certain = seen.returns >= RETURNS and in_vain
         if certain and self._all_repeat():
             raise Livelock(
                 "every wave repeats what it did, and no memory changes any more\n" + self._report(),

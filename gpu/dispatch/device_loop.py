@@ -20,6 +20,7 @@ import numpy as np
 
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.launch import ComputeUnit, SteppedUnit
+from gpu.errors import HostError
 from gpu.host_wait import HostWait, WaitObserver, host_waits
 from gpu.hsa.activities import Activities, Activity
 from gpu.memory.interface import Memory, hand_out
@@ -63,7 +64,8 @@ class OneByOne:
 
 class Loop:
     """``calls``: functions to be called between ticks, where they may run the loop themselves.
-    ``observer``: notified of what the host waits for."""
+    ``inside``: whose program computes in the middle of a tick, where it must not. ``observer``:
+    notified of what the host waits for."""
 
     def __init__(
         self,
@@ -77,14 +79,15 @@ class Loop:
         self.memory = memory
         self.activities = activities
         self.calls: deque[Callable[[], None]] = deque()
+        self.inside: str | None = None
         self._dispatcher = dispatcher
         self._units = units
         self._mover = mover
-        self._observer = observer
+        self.observer = observer
 
     def host_waits(self, how: HostWait) -> AbstractContextManager[None]:
         """For the time in which the host runs the device and waits in this way."""
-        return host_waits(self._observer, how)
+        return host_waits(self.observer, how)
 
     @property
     def at_rest(self) -> bool:
@@ -134,6 +137,10 @@ class Loop:
             self.calls.popleft()()
 
     def _tick(self, end: int | None, sequence: Activity | None) -> bool:
+        if self.inside is not None:
+            raise HostError(
+                f"a program of {self.inside} runs the device that runs it; it yields its accesses"
+            )
         if self.at_rest:
             return False
         now = self.memory.now

@@ -28,6 +28,8 @@ from gpu.dispatch.launch import ComputeUnit
 from gpu.dispatch.occupancy import Limits
 from gpu.errors import HostError
 from gpu.host.device_core import BareDevice, Options
+from gpu.host.dma import Dma
+from gpu.host.processors.cpu import Cpu
 from gpu.host.topology import Topology, topology
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.recording import Recording
@@ -37,6 +39,7 @@ from gpu.memory.interface import Memory
 from gpu.trace import Trace
 
 UNITS_PER_SQC: Final = 4
+WITH_OTHER_AGENTS: Final = "GPU_VIPER_APU"
 
 
 class Device(BareDevice):
@@ -164,6 +167,37 @@ class Device(BareDevice):
         self._checks = checking
         described = memory.system if isinstance(memory, CoherentMemory) else None
         self._made_of = (len(units), held, described)
+
+    @property
+    def cpus(self) -> int:
+        """Cores of processors beside the GPU, at the same memory."""
+        return self.memory.ports.cpus
+
+    def cpu(self, number: int) -> Cpu:
+        """One of them, from 0. Raises HostError where there is none of that number."""
+        self._check_number("CPU", number, self.cpus)
+        return Cpu(self, number, self.memory.ports.cpu(number))
+
+    @property
+    def dmas(self) -> int:
+        """DMA engines at the same memory."""
+        return self.memory.ports.dmas
+
+    def dma(self, number: int = 0) -> Dma:
+        """One of them, from 0. Raises HostError where there is none of that number."""
+        self._check_number("DMA engine", number, self.dmas)
+        return Dma(self, number, self.memory.ports.dma(number))
+
+    def _check_number(self, what: str, number: int, count: int) -> None:
+        if isinstance(number, int) and 0 <= number < count:
+            return
+        if count:
+            known = f"{what}s 0 to {count - 1}" if count > 1 else f"{what} 0 alone"
+            raise HostError(f"there is no {what} {number!r}: the device has {known}")
+        name = "memory without caches"
+        if isinstance(self.memory, CoherentMemory):
+            name = self.memory.system.protocol.name
+        raise HostError(f"{name} has no {what}; a device of {WITH_OTHER_AGENTS} has some")
 
     @property
     def topology(self) -> Topology:

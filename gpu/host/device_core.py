@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,11 +33,14 @@ from gpu.host.buffer import Buffer
 from gpu.host.device_queue import DeviceQueue
 from gpu.host.host_access import DeviceHost
 from gpu.host.printf import Printing
+from gpu.host.processors.actions import Program
+from gpu.host.processors.interpreter import Interpreter
 from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.host.suballocator import Arena
+from gpu.host.task import Task
 from gpu.host_wait import HostWait, NoObserver, WaitObserver
 from gpu.hsa import queue_layout
-from gpu.hsa.activities import Activities
+from gpu.hsa.activities import Activities, Steps
 from gpu.hsa.queue import check_size
 from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
 from gpu.hsa.signal import SIGNAL, VALUE, Signal
@@ -56,7 +59,10 @@ def _to_output(text: str) -> None:
     sys.stdout.write(text)
 
 
+T = TypeVar("T")
 OnError = Callable[[DeviceQueue, GpuError], None]
+Until = Signal | Task[Any] | Callable[[], bool]
+"""A signal is below 1, a task has ended, a condition holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ class BareDevice:
         self._kernels: dict[int, LoadedKernel] = {}
         self._queues: list[DeviceQueue] = []
         self._on_error: dict[int, OnError] = {}
-        self._errors: list[GpuError] = []
+        self._errors: list[Exception] = []
         self.doorbells = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._rung).start
         """Address of the page of doorbells."""
         self._queue_memory = QueueMemory(
@@ -322,6 +328,22 @@ class BareDevice:
     def _interrupt(self, message: int) -> None:
         self.events.interrupt(message)
 
+    # ------------------------------------------------------------------ agents beside the GPU
+
+    @property
+    def activities(self) -> Activities:
+        """The sequences that the device runs beside its units."""
+        return self._loop.activities
+
+    def start_task(self, what: str, steps: Steps[T]) -> Task[T]:
+        """Begin a sequence of accesses of another agent, which runs whenever the device runs."""
+        return Task(what, steps, self._loop, self._errors.append)
+
+    def start_program(self, program: Program, name: str, port: int) -> Task[Any]:
+        """Begin a program of a core at a port; see `gpu.host.processors.cpu.Cpu.start`."""
+        made = Interpreter(program, name, port, self._loop, self.options.pace.poll)
+        return self.start_task(f"a program of {name}", made.run())
+
     # ------------------------------------------------------------------ queues
 
     def create_queue(
@@ -470,24 +492,27 @@ class BareDevice:
         """Ticks since the start."""
         return self.memory.now
 
-    def run(
-        self, until: Signal | Callable[[], bool] | None = None, limit: int | None = None
-    ) -> None:
-        """Run until a signal is below 1, a condition holds, or nothing more can happen.
+    def run(self, until: Until | None = None, limit: int | None = None) -> None:
+        """Run until a signal is below 1, a program of a processor has ended, a condition holds, or
+        nothing more can happen.
 
-        ``limit``: ticks. Raises the error of a queue that became inactive, NoProgressError if
-        ``until`` can never hold. A kernel that waits in vain fails, but not while the host may
-        still act: with a ``limit``, or on a condition that is a function.
+        ``limit``: ticks. Raises the error of a queue that became inactive, what a program of a
+        processor raised, NoProgressError if ``until`` can never hold. A kernel that waits in vain
+        fails, but not while the host or such a program may still act: with a ``limit``, on a
+        condition that is a function, between two accesses of a program.
         """
         try:
             self._run(until, limit)
         finally:
             self.printing.collect()
 
-    def _run(self, until: Signal | Callable[[], bool] | None, limit: int | None) -> None:
+    def _run(self, until: Until | None, limit: int | None) -> None:
         if isinstance(until, Signal):
             self._run_to_signal(until, limit)
             self._raise_error()
+            return
+        if isinstance(until, Task):
+            self._run_to_task(until, limit)
             return
         how = HostWait.FOR_EVER if until is None else HostWait.ON_CONDITION
         with self._loop.host_waits(how if limit is None else HostWait.FOR_A_WHILE):
@@ -510,6 +535,15 @@ class BareDevice:
         data = self.host.wait(where, accept, limit, f"{signal} < 1")
         if int.from_bytes(data, "little", signed=True) < 0:
             self._end_stopped_queues()
+
+    def _run_to_task(self, task: Task[Any], limit: int | None) -> None:
+        how = HostWait.FOR_EVER if limit is None else HostWait.FOR_A_WHILE
+        end = None if limit is None else self.now + limit
+        with self._loop.host_waits(how):
+            moved = self._loop.finish(task.activity, end)
+        self._raise_error()
+        if not moved:
+            raise NoProgressError(str(task), self._loop.waiting)
 
     def _end_stopped_queues(self) -> None:
         """An error is reported by the signal first and by its queue once its kernels have ended."""

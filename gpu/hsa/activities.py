@@ -21,7 +21,8 @@ import numpy as np
 
 from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import Answer, Memory, MemoryRequest
-from runtime.requesters.port import AnswerKind
+from runtime.requesters.port import AccessKind, AnswerKind
+from runtime.types.atomic_op import AtomicKind
 
 T = TypeVar("T")
 
@@ -244,3 +245,20 @@ def one_lane(
     lane = None if data is None else np.frombuffer(data, np.uint8).reshape(1, size)
     addresses = np.array([address & (1 << 64) - 1], np.uint64)
     return MemoryRequest(port, kind, 0, addresses, size, lane, **more)
+
+
+def one_atomic(
+    port: int, op: int, address: int, operand: int, compare: int, size: int
+) -> MemoryRequest:
+    """An atomic operation of one lane that returns the old value; numbers modulo their size."""
+    compares = None
+    if op == AtomicKind.CAS:
+        compares = np.frombuffer(bytes_of(compare, size), np.uint8).reshape(1, size)
+    data = bytes_of(operand, size)
+    more = {"compares": compares, "op": op, "returns": True}
+    return one_lane(port, AccessKind.ATOMIC, address, size, data, **more)
+
+
+def bytes_of(value: int, size: int) -> bytes:
+    """Of a number, modulo its size."""
+    return (value & (1 << 8 * size) - 1).to_bytes(size, "little")

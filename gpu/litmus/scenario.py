@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gpu.litmus.situation import CORES
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import (
     BOTH_SPACES,
@@ -80,6 +81,9 @@ def read_test(scenario: syntax.Scenario) -> Test:
         raise ScenarioError("program", what, places[0].span)
     observed = _observed(scenario)
     threads = tuple(_thread(scenario, number) for number in range(len(scenario.columns)))
+    if all(each.position.agent == "cpu" for each in threads):
+        what = "a test of kernels has a thread on the GPU: processors alone are for gpu-tester"
+        raise ScenarioError("place", what, scenario.columns[0].span)
     try:
         program = Program(threads, observed=tuple(observed))
     except ProgramError as error:
@@ -123,8 +127,10 @@ def _position(column: syntax.Column, number: int) -> Position:
     if position is None:
         return Position("gpu", number)
     if position.cpu is not None:
-        what = "threads of processors are judged, and not executed yet"
-        raise ScenarioError("place", what, position.span)
+        if position.cpu >= CORES:
+            what = f"tests run on cores 0 to {CORES - 1}, not {position.cpu}"
+            raise ScenarioError("place", what, position.span)
+        return Position("cpu", position.cpu)
     if position.unit is not None and position.unit >= MOST_GROUPS:
         what = f"tests run on units 0 to {MOST_GROUPS - 1}, not {position.unit}"
         raise ScenarioError("place", what, position.span)

@@ -15,6 +15,8 @@ from gpu.code_object.loader import LoadedKernel
 from gpu.code_object.metadata import KernelMetadata
 from gpu.code_object.targets import DEFAULT_PROCESSOR, Target
 from gpu.host.device import Device
+from gpu.host.task import Task
+from gpu.litmus.core_program import Registers, core_program
 from gpu.litmus.kernel import (
     ENTRY,
     LANES,
@@ -24,10 +26,17 @@ from gpu.litmus.kernel import (
     Sequences,
     as_written,
     build,
+    result_number,
 )
-from gpu.litmus.situation import CUS, Situation, where
-from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engine, load_system
-from gpu.memory_model.program import Outcome, Program
+from gpu.litmus.situation import CORES, CUS, Situation, where
+from gpu.memory.coherent.factory import (
+    DEFAULT_PROTOCOL,
+    EngineChoice,
+    LoadedSystem,
+    choose_engine,
+    load_system,
+)
+from gpu.memory_model.program import Outcome, Program, Thread
 
 MEMORY_BYTES: Final = 1 << 16
 _CODE_BYTES: Final = 1 << 16
@@ -38,22 +47,26 @@ _MOST_INSTRUCTIONS: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What tests are run on."""
+    """What tests are run on. ``protocol``: None for GPU_VIPER, and for GPU_VIPER_APU if a test has
+    threads of processors."""
 
-    protocol: str = "GPU_VIPER"
+    protocol: str | None = None
     engine: EngineChoice = EngineChoice.auto
 
 
 @lru_cache(maxsize=64)
-def _system(machine: Machine, tccs: int, delays: str) -> LoadedSystem:
+def _system(machine: Machine, tccs: int, delays: str, cores: bool) -> LoadedSystem:
     native = machine.engine is not EngineChoice.python
-    settings = {"network.delays": delays}
-    return load_system(machine.protocol, cus=CUS, tccs=tccs, settings=settings, native=native)
+    settings: dict[str, object] = {"network.delays": delays}
+    if cores:
+        settings["machine.CorePair.count"] = CORES // 2
+    protocol = machine.protocol or ("GPU_VIPER_APU" if cores else DEFAULT_PROTOCOL)
+    return load_system(protocol, cus=CUS, tccs=tccs, settings=settings, native=native)
 
 
 def open_device(machine: Machine, situation: Situation) -> Device:
     """A device at rest."""
-    system = _system(machine, situation.tccs, situation.delays)
+    system = _system(machine, situation.tccs, situation.delays, bool(situation.cores))
     memory = choose_engine(system, machine.engine, situation.key).memory
     return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS)
 
@@ -70,7 +83,8 @@ def run_once(
     """Its outcome. Raises what a device raises."""
     device = open_device(machine, situation) if device is None else device
     space = device.memory.space
-    memory = space.allocate(MEMORY_BYTES, name="litmus memory").start
+    kind = "cc" if situation.cores else "rw"
+    memory = space.allocate(MEMORY_BYTES, memory_type=kind, name="litmus memory").start
     results = space.allocate(max(1, len(program.terms)) * RESULT_BYTES, name="litmus results").start
     for place, value in program.initial.items():
         data = value.to_bytes(place.size, "little")
@@ -85,8 +99,29 @@ def run_once(
         loaded, kernel.groups * kernel.waves * LANES, kernel.waves * LANES, completion=done
     )
     queue.ring()
+    cores = _started(device, program, situation, layout)
     device.run(done)
-    return tuple(_values(device, program, situation, memory, results))
+    for _, task in cores:
+        device.run(task)
+    values = _values(device, program, situation, memory, results)
+    for thread, task in cores:
+        for name, value in task.result.items():
+            values[result_number(program, thread, name)] = value
+    return tuple(values)
+
+
+def _started(
+    device: Device, program: Program, situation: Situation, layout: Layout
+) -> list[tuple[Thread, Task[Registers]]]:
+    """The threads of processors."""
+    found = []
+    for thread in program.threads:
+        if thread.position.agent == "cpu":
+            core = device.cpu(situation.cores[thread.position.group])
+            places = layout.memory, layout.start
+            task = core.start(core_program, thread, situation, *places, lambda: device.now)
+            found.append((thread, task))
+    return found
 
 
 def _values(

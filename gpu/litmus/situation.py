@@ -19,11 +19,16 @@ from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
 
 CUS: Final = 4
+CORES: Final = 4
+"""Of processors, in two pairs."""
 LINE: Final = 64
 BANKS: Final = (1, 2, 4)
 _STRIDES: Final = (1, 1, 2, 3, 64)
 """In lines: neighbours, the same bank of two, another one of any, the same set."""
 _LAST_START: Final = 1200
+_LATER: Final = 600
+"""Ticks by which cores may begin later, because waves have their accesses to memory before them and
+first have to fetch."""
 _STEP: Final = 40
 _MOST_SLEEP: Final = 8
 
@@ -31,7 +36,8 @@ _MOST_SLEEP: Final = 8
 @dataclass(frozen=True, slots=True)
 class Situation:
     """``groups``: for each group of the test its number in the grid, which places it on the compute
-    unit of that number modulo `CUS`. ``offsets``: of each name in global memory. ``warm``: the
+    unit of that number modulo `CUS`. ``cores``: the core of the device for each core of the test.
+    ``offsets``: of each name in global memory. ``warm``: the
     lines that a thread loads beforehand. ``starts``: ticks after the common start, by thread.
     ``sleeps``: units of ``s_sleep`` before each operation, by thread. ``turns``: seed of the order
     in which the threads of a wave take turns."""
@@ -45,9 +51,11 @@ class Situation:
     starts: Mapping[str, int]
     sleeps: Mapping[str, tuple[int, ...]]
     turns: int
+    cores: Mapping[int, int]
 
     def __str__(self) -> str:
         units = ", ".join(f"group {g} on unit {n % CUS}" for g, n in self.groups.items())
+        units += "".join(f", cpu {c} on core {n}" for c, n in self.cores.items())
         lines = ", ".join(f"{name} at {offset:#x}" for name, offset in self.offsets.items())
         warm = ", ".join(f"{name} has {' '.join(has)}" for name, has in self.warm.items() if has)
         return (
@@ -73,6 +81,7 @@ def situation(program: Program, seed: int, number: int, units: Mapping[int, int]
             for each in threads
         },
         turns=prng.fork("turns").bits64(),
+        cores=_cores(program, prng.fork("cores")),
     )
 
 
@@ -92,6 +101,20 @@ def _groups(program: Program, units: Mapping[int, int], prng: Prng) -> dict[int,
     return found
 
 
+def _cores(program: Program, prng: Prng) -> dict[int, int]:
+    """Of the same pair, or of two."""
+    wanted = sorted({t.position.group for t in program.threads if t.position.agent == "cpu"})
+    return dict(zip(wanted, _shuffled(CORES, prng), strict=False))
+
+
+def _shuffled(count: int, prng: Prng) -> list[int]:
+    order = list(range(count))
+    for last in range(count - 1, 0, -1):
+        other = prng.below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
 def global_names(program: Program) -> list[str]:
     """The locations in global memory, in the order of the text."""
     places = [
@@ -108,10 +131,7 @@ def _offsets(program: Program, prng: Prng) -> dict[str, int]:
     """A line for each name; now and then one of others, in a place of its own."""
     names = global_names(program)
     stride = _STRIDES[prng.below(len(_STRIDES))]
-    order = list(range(len(names)))
-    for last in range(len(order) - 1, 0, -1):
-        other = prng.below(last + 1)
-        order[last], order[other] = order[other], order[last]
+    order = _shuffled(len(names), prng)
     first = prng.below(8)
     return {name: LINE * (first + stride * place) for name, place in zip(names, order, strict=True)}
 
@@ -135,7 +155,11 @@ def _warm(program: Program, prng: Prng) -> dict[str, tuple[str, ...]]:
 
 def _starts(program: Program, apart: bool, prng: Prng) -> dict[str, int]:
     spread = _LAST_START if apart else (0, _STEP, 4 * _STEP)[prng.below(3)]
-    return {each.name: prng.below(spread + 1) for each in program.threads}
+    starts = {each.name: prng.below(spread + 1) for each in program.threads}
+    for each in program.threads:
+        if each.position.agent == "cpu":
+            starts[each.name] += prng.fork(each.name).below(_LATER)
+    return starts
 
 
 def _sleeps(count: int, prng: Prng) -> tuple[int, ...]:

@@ -36,6 +36,10 @@ class PortKind(Enum):
     """The instruction side of an SQC."""
     CONTROL = "control"
     """The front end: packets, signals. Coherent at system scope, caches nothing of its own."""
+    CPU = "cpu"
+    """A core of a processor beside the GPU, whose caches are coherent at every access."""
+    DMA = "dma"
+    """An engine that copies; it keeps nothing."""
 
     @property
     def moves_lines(self) -> bool:
@@ -48,7 +52,8 @@ class MemoryRequest:
     """One instruction's accesses through one port.
 
     ``addresses``: uint64, shape (n,), byte address of each active lane, any alignment; a lane may
-    cross a line. ``size``: bytes a lane, 1 to 16 (scalar and fetch ports: one lane, 1 to 64).
+    cross a line. ``size``: bytes a lane, 1 to 16 (scalar and fetch ports: one lane, 1 to 64;
+    CPU ports: one lane; DMA ports: one lane, 1 to 64).
     ``data``: uint8, shape (n, size): what a STORE writes, the operand of an ATOMIC. ``compares``:
     the same shape, what compare-and-swap compares with. ``op``: a
     `runtime.types.atomic_op.AtomicKind`. ``tag``: the sender's own; answers carry it. ``listener``:
@@ -102,24 +107,29 @@ class Port:
     index: int
     kind: PortKind
     number: int
-    """Which compute unit (VECTOR) or SQC (SCALAR, FETCH) it is."""
+    """Which compute unit (VECTOR), SQC (SCALAR, FETCH), core or engine it is."""
 
 
 class Ports(Sequence[Port]):
     """All ports of a memory; a port's position is its ``index``.
 
     Vector ports first, one per compute unit, then a scalar and a fetch port for each SQC, the
-    control port last. Compute unit i of n uses SQC i * m // n of m.
+    control port, and one for each core and each DMA engine. Compute unit i of n uses SQC
+    i * m // n of m.
     """
 
-    def __init__(self, cus: int, sqcs: int) -> None:
+    def __init__(self, cus: int, sqcs: int, cpus: int = 0, dmas: int = 0) -> None:
         kinds = [(PortKind.VECTOR, i) for i in range(cus)]
         kinds += [(PortKind.SCALAR, i) for i in range(sqcs)]
         kinds += [(PortKind.FETCH, i) for i in range(sqcs)]
         kinds.append((PortKind.CONTROL, 0))
+        kinds += [(PortKind.CPU, i) for i in range(cpus)]
+        kinds += [(PortKind.DMA, i) for i in range(dmas)]
         self._ports = tuple(Port(i, kind, number) for i, (kind, number) in enumerate(kinds))
         self.cus = cus
         self.sqcs = sqcs
+        self.cpus = cpus
+        self.dmas = dmas
 
     @overload
     def __getitem__(self, place: int) -> Port: ...
@@ -150,7 +160,15 @@ class Ports(Sequence[Port]):
     @property
     def control(self) -> int:
         """Index of the control port."""
-        return len(self._ports) - 1
+        return self.cus + 2 * self.sqcs
+
+    def cpu(self, core: int) -> int:
+        """Index of the port of a core."""
+        return self.control + 1 + core
+
+    def dma(self, engine: int) -> int:
+        """Index of the port of a DMA engine."""
+        return self.control + 1 + self.cpus + engine
 
 
 class Memory(Protocol):

@@ -20,9 +20,12 @@ from runtime.types.atomic_op import AtomicKind
 _ADDRESS: Final = np.dtype(np.uint64)
 MAX_LANES: Final = 64
 MAX_VECTOR: Final = 16
-"""Bytes of a lane of a vector access."""
+"""Bytes of a lane of a vector access, or of a core's access."""
 MAX_SCALAR: Final = 64
-"""Bytes of a scalar load or a fetch; also of an access of the front end."""
+"""Bytes of a scalar load or a fetch; also of an access of the front end or of a DMA engine."""
+
+_NARROW: Final = (PortKind.VECTOR, PortKind.CPU)
+_ONE_LANE: Final = (PortKind.CPU, PortKind.DMA)
 
 
 def check_shape(request: MemoryRequest, ports: Sequence[PortKind]) -> None:
@@ -35,9 +38,11 @@ def check_shape(request: MemoryRequest, ports: Sequence[PortKind]) -> None:
 def _objection(request: MemoryRequest, ports: Sequence[PortKind]) -> str | None:
     if not 0 <= request.port < len(ports):
         return f"there is no port {request.port}"
-    kind = request.kind
-    if kind > AccessKind.RELEASE and ports[request.port] is not PortKind.CONTROL:
+    kind, port = request.kind, ports[request.port]
+    if kind > AccessKind.RELEASE and port is not PortKind.CONTROL:
         return "only the front end writes back and drops what the shared cache holds"
+    if kind == AccessKind.ATOMIC and port is PortKind.DMA:
+        return "a DMA engine only loads and stores"
     if kind > AccessKind.ATOMIC:
         return None
     addresses = request.addresses
@@ -46,7 +51,9 @@ def _objection(request: MemoryRequest, ports: Sequence[PortKind]) -> str | None:
         return "addresses are an array of uint64 in one dimension"
     if not 0 < lanes <= MAX_LANES:
         return f"{lanes} lanes, not 1 to {MAX_LANES}"
-    limit = MAX_VECTOR if ports[request.port] is PortKind.VECTOR else MAX_SCALAR
+    if lanes > 1 and port in _ONE_LANE:
+        return f"{lanes} lanes at a {port.value} port, which takes one"
+    limit = MAX_VECTOR if port in _NARROW else MAX_SCALAR
     if not 0 < request.size <= limit:
         return f"{request.size} bytes a lane, not 1 to {limit}"
     if kind == AccessKind.LOAD:

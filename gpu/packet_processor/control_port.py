@@ -1,4 +1,5 @@
-"""Reads, writes and atomics of the front end, through its own port into memory.
+"""Reads, writes and atomics of the front end, through its own port into memory; reads and writes of
+DMA engines through theirs.
 
 Invariant: each access is answered before the sequence continues, so that its next access is ordered
 after it for every observer (system scope).
@@ -8,15 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-from gpu.hsa.activities import Accesses, Activities, Steps, one_lane
+from gpu.hsa.activities import Accesses, Activities, Steps, bytes_of, one_atomic, one_lane
 from gpu.memory.interface import (
     Memory,
     PortKind,
 )
 from runtime.requesters.port import AccessKind
-from runtime.types.atomic_op import AtomicKind
 
 LINE: Final = 64
 
@@ -43,12 +41,13 @@ def pieces(address: int, size: int) -> list[tuple[int, int]]:
 class ControlPort:
     """Accesses as steps of a sequence: ``data = yield from control.load(address, 64)``.
 
-    All raise `Unmapped` where the address is not mapped or may not be used so.
+    All raise `Unmapped` where the address is not mapped or may not be used so. ``port``: the index
+    of another one than the front end's.
     """
 
-    def __init__(self, activities: Activities) -> None:
+    def __init__(self, activities: Activities, port: int | None = None) -> None:
         self.activities = activities
-        self.port = control_port(activities.memory)
+        self.port = control_port(activities.memory) if port is None else port
 
     def load(self, address: int, size: int) -> Steps[bytes]:
         """Bytes; more than a line is read line by line, all at once."""
@@ -76,26 +75,12 @@ class ControlPort:
 
     def store_int(self, address: int, value: int, size: int = 8) -> Steps[None]:
         """Write a little-endian number, modulo its size."""
-        yield from self.store(address, (value & (1 << 8 * size) - 1).to_bytes(size, "little"))
+        yield from self.store(address, bytes_of(value, size))
 
     def atomic(
         self, op: int, address: int, operand: int, compare: int = 0, size: int = 8
     ) -> Steps[int]:
         """The old value, unsigned; ``op``: a `runtime.types.atomic_op.AtomicKind`."""
-        mask = (1 << 8 * size) - 1
-        compares = None
-        if op == AtomicKind.CAS:
-            lane = (compare & mask).to_bytes(size, "little")
-            compares = np.frombuffer(lane, np.uint8).reshape(1, size)
-        request = one_lane(
-            self.port,
-            AccessKind.ATOMIC,
-            address,
-            size,
-            (operand & mask).to_bytes(size, "little"),
-            compares=compares,
-            op=op,
-            returns=True,
-        )
+        request = one_atomic(self.port, op, address, operand, compare, size)
         data: list[bytes] = yield Accesses([request])
         return int.from_bytes(data[0], "little")

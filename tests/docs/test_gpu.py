@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.gpu.cli.calling import gcn
+from tests.gpu.kernels.stored import stored_bytes
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "gpu.md").read_text()
@@ -35,6 +37,19 @@ def test_commands_print_what_the_page_says(
     monkeypatch.chdir(tmp_path)
     answer = gcn(*shlex.split(command))
     assert re.fullmatch(as_pattern(promised), (answer.out + answer.err).rstrip("\n"))
+
+
+def test_the_program_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = re.search(r"```python file=shared\.py\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    (tmp_path / "shared.py").write_text(found[1])
+    (tmp_path / "lock.co").write_bytes(stored_bytes("lock"))
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path("shared.py")
+    promised = re.search(r"# (\d+ False)\n", found[1])
+    assert promised is not None and capsys.readouterr().out == promised[1] + "\n"
 
 
 def test_there_are_commands() -> None:

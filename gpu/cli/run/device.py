@@ -73,5 +73,7 @@ def keep_recording(device: Device, options: DeviceOptions, path: Path) -> None:
         system="" if options.system is None else str(options.system),
         settings=dict(parse_assignment(text) for text in options.assignments),
         ticks=device.now,
+        cpus=ports.cpus,
+        dmas=ports.dmas,
     )
     save(device.recording, origin, path)

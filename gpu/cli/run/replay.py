@@ -77,10 +77,12 @@ def _opened(
         native=engine is not EngineChoice.python,
     )
     ports = loaded.kernel.ports()
-    if (ports.cus, ports.sqcs) != (origin.cus, origin.sqcs):
+    here = ports.cus, ports.sqcs, ports.cpus, ports.dmas
+    same = here[:2] == origin.counts[:2]
+    if not same or ports.cpus < origin.cpus or ports.dmas < origin.dmas:
         raise BadRecording(
-            f"{path}: recorded with {origin.cus} compute units and {origin.sqcs} SQCs; the system "
-            f"has {ports.cus} and {ports.sqcs}"
+            f"{path}: recorded with {Origin.in_words(origin.counts)}; the system has "
+            f"{Origin.in_words(here)}"
         )
     chosen = choose_engine(loaded, engine, origin.seed if seed is None else seed, recording.space())
     return chosen.memory, chosen.words

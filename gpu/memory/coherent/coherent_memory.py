@@ -85,7 +85,8 @@ class CoherentMemory:
 
     The control port is a coalescer of its own whose loads miss on purpose: it caches nothing, its
     atomics are performed where those of kernels are, which is what makes both atomic with each
-    other.
+    other. What a processor or a DMA engine stores is in no cache of the GPU: no fence has to move
+    it.
     """
 
     def __init__(
@@ -320,7 +321,7 @@ class CoherentMemory:
         answers.append(Answer(request, kind, self.backend.tick, lanes, data))
         if not pending.left:
             del self._pending[id(pending)]
-            if self._shared is not None:
+            if self._shared is not None and request.port <= self.ports.control:
                 self._shared.note(request)
 
     def _scalar_store_over(self, pending: PendingRequest, answers: list[Answer]) -> None:

@@ -32,7 +32,7 @@ from slicc.text.files import write_whole
 MAGIC: Final = b"gcn recording "
 VERSION: Final = b"1\n"
 _MOST: Final = 1024
-"""Compute units, or SQCs."""
+"""Of what has a port of its own: see `Origin.counts`."""
 _GLC: Final = 1
 _SLC: Final = 2
 _RETURNS: Final = 4
@@ -78,7 +78,8 @@ class Origin:
 
     ``system``: path of its description, "" for the protocol's own; ``settings``: fields of it that
     were set. ``tccs``: 0 for as many as the description has. ``sqcs``: pairs of scalar and fetch
-    ports.
+    ports. ``cpus``, ``dmas``: ports of cores and DMA engines, of which older files say
+    nothing.
     """
 
     protocol: str
@@ -89,6 +90,18 @@ class Origin:
     system: str
     settings: dict[str, Any]
     ticks: int
+    cpus: int = 0
+    dmas: int = 0
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """What `Ports` are made of."""
+        return self.cus, self.sqcs, self.cpus, self.dmas
+
+    @staticmethod
+    def in_words(counts: tuple[int, int, int, int]) -> str:
+        """Such counts for the user."""
+        return "{} compute units, {} SQCs, {} cores, {} DMA engines".format(*counts)
 
 
 def save(recording: Recording, origin: Origin, path: Path) -> None:
@@ -140,6 +153,8 @@ def _content(packed: bytes) -> dict[str, Any]:
 
 def _origin(values: Any) -> Origin:
     names = [field.name for field in fields(Origin)]
+    if isinstance(values, dict):
+        values = {"cpus": 0, "dmas": 0, **values}
     if not isinstance(values, dict) or values.keys() != set(names):
         raise ValueError(f"origin: no map of {', '.join(names)}")
     origin = Origin(**values)
@@ -152,14 +167,15 @@ def _origin(values: Any) -> Origin:
     for name in origin.settings:
         if not isinstance(name, str):
             raise ValueError(f"origin: a setting of {_shown(name)}")
-    if not (1 <= origin.cus <= _MOST and 1 <= origin.sqcs <= _MOST):
-        raise ValueError(f"origin: {origin.cus} compute units, {origin.sqcs} SQCs")
+    counts = origin.counts
+    if not (origin.cus and origin.sqcs) or max(counts) > _MOST:
+        raise ValueError(f"origin: {Origin.in_words(counts)}")
     return origin
 
 
 def _recording(allocations: Any, events: Any, origin: Origin) -> Recording:
     recording = Recording()
-    kinds = [port.kind for port in Ports(origin.cus, origin.sqcs)]
+    kinds = [port.kind for port in Ports(*origin.counts)]
 
     end = 0
 

@@ -159,7 +159,7 @@ class Cutter:
         size = request.size
         glc = request.glc or kind is PortKind.CONTROL or memory_type is MemoryType.UC
         slc = request.slc or memory_type.bypasses
-        sequenced = kind is PortKind.SCALAR or kind is PortKind.FETCH
+        sequenced = kind is not PortKind.VECTOR and kind is not PortKind.CONTROL
         part = RequestPart(
             pending,
             request.kind,
@@ -176,7 +176,9 @@ class Cutter:
         )
         piece = size
         if sequenced:
-            piece = self._sequenced(int(addresses[0]) & self.line_size - 1, size)
+            offset = int(addresses[0]) & self.line_size - 1
+            whole = kind is PortKind.DMA and offset + size <= self.line_size
+            piece = size if whole else self._sequenced(offset, size)
         elif size not in BYTES_MASK:
             piece = next(piece for piece in _COALESCED if size % piece == 0)
         if lanes is not None or len(addresses) * size > LANES * piece:

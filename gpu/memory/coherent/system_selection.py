@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Annotated, Final
 
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ from runtime.description import (
     RequesterDescription,
     SystemDescription,
 )
-from runtime.description.inference import COALESCERS, complete
+from runtime.description.inference import COALESCERS, DMA, SEQUENCERS, complete
 from runtime.description.parts import Piece, Text, doc
 from runtime.description.reader import read
 
@@ -45,6 +46,16 @@ class Roles(Piece, frozen=True):
     fetch: Annotated[Text, doc("requesters of instructions: a group")]
     control: Annotated[Text, doc("the requester of the front end: a group")]
     banks: Annotated[Text | None, doc("the machine that is the shared cache")] = None
+    cpu: Annotated[
+        tuple[Text, ...], doc("requesters of processors: a group for each core of one machine")
+    ] = ()
+    dma: Annotated[Text | None, doc("requesters of DMA engines: a group")] = None
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The requesters that are ports."""
+        dma = () if self.dma is None else (self.dma,)
+        return (self.vector, self.scalar, self.fetch, self.control, *self.cpu, *dma)
 
 
 @dataclass(frozen=True)
@@ -65,6 +76,14 @@ class KernelSystem:
         return self._count(self.roles.fetch)
 
     @property
+    def cpus(self) -> int:
+        return sum(map(self._count, self.roles.cpu))
+
+    @property
+    def dmas(self) -> int:
+        return 0 if self.roles.dma is None else self._count(self.roles.dma)
+
+    @property
     def timing(self) -> Mapping[str, object]:
         """What the table ``[gpu]`` says besides the ports."""
         return {key: value for key, value in self.description.gpu.items() if key != "ports"}
@@ -74,7 +93,7 @@ class KernelSystem:
         return self.description.machines[machine].count or 0
 
     def ports(self) -> Ports:
-        return Ports(self.cus, self.sqcs)
+        return Ports(self.cus, self.sqcs, self.cpus, self.dmas)
 
     def requesters(self) -> list[int]:
         """For each port, the position of its requester in ``System.requesters``."""
@@ -89,7 +108,16 @@ class KernelSystem:
             PortKind.FETCH: self.roles.fetch,
             PortKind.CONTROL: self.roles.control,
         }
-        return [first[group[port.kind]] + port.number for port in self.ports()]
+        gpu = [port for port in self.ports() if port.kind in group]
+        places = [first[group[port.kind]] + port.number for port in gpu]
+        engine = 0 if self.roles.dma is None else first[self.roles.dma]
+        return [*places, *self._cores(first), *range(engine, engine + self.dmas)]
+
+    def _cores(self, first: Mapping[str, int]) -> list[int]:
+        """Those of one machine, then those of the next."""
+        groups = [range(first[name], first[name] + self._count(name)) for name in self.roles.cpu]
+        machines = zip_longest(*groups)
+        return [place for cores in machines for place in cores if place is not None]
 
 
 def kernel_system(
@@ -127,14 +155,21 @@ def _with_roles(
         return _inferred(protocol, written)
     roles = read(Roles, ports, written.origin, ("gpu", "ports"))
     for role in ("vector", "scalar", "fetch", "control"):
-        name = getattr(roles, role)
-        if name not in written.requesters:
-            message = "a port is a group of requesters of this description"
-            raise written.origin.error(("gpu", "ports", role), name, message)
+        _check_group(written, getattr(roles, role), role)
+    for number, name in enumerate(roles.cpu):
+        _check_group(written, name, "cpu", number)
+    if roles.dma is not None:
+        _check_group(written, roles.dma, "dma")
     if roles.banks is not None and roles.banks not in written.machines:
         message = "no machine of this description has that name"
         raise written.origin.error(("gpu", "ports", "banks"), roles.banks, message)
     return written, roles
+
+
+def _check_group(written: SystemDescription, name: str, *path: str | int) -> None:
+    if name not in written.requesters:
+        message = "a port is a group of requesters of this description"
+        raise written.origin.error(("gpu", "ports", *path), name, message)
 
 
 def _inferred(
@@ -243,7 +278,7 @@ def _with_banks(described: SystemDescription, roles: Roles, tccs: int) -> System
 
 def _agents(roles: Roles) -> dict[str, AgentsDescription]:
     """One on each port."""
-    ports = dict.fromkeys((roles.vector, roles.scalar, roles.fetch, roles.control))
+    ports = dict.fromkeys(roles.groups)
     return {name: AgentsDescription(requester=name, lanes=1) for name in ports}
 
 
@@ -255,6 +290,14 @@ def _check(system: KernelSystem, written: SystemDescription) -> None:
     for role in ("scalar", "fetch"):
         if requesters[getattr(roles, role)].class_name != "Sequencer":
             raise _unfit(written, f"the {role} port is no sequencer", ("gpu", "ports", role))
+    for name in roles.cpu:
+        if requesters[name].class_name not in SEQUENCERS:
+            raise _unfit(written, f"{name}, a CPU port, is no sequencer", ("gpu", "ports", "cpu"))
+        if roles.groups.count(name) > 1:
+            what = f"{name} is several ports, and a CPU port is one alone"
+            raise _unfit(written, what, ("gpu", "ports", "cpu"))
+    if roles.dma is not None and requesters[roles.dma].class_name != DMA:
+        raise _unfit(written, "the dma port is no DMA engine", ("gpu", "ports", "dma"))
     scalars = system._count(roles.scalar)
     if not system.cus or not system.sqcs or scalars != system.sqcs:
         raise _unfit(

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from gpu.litmus.kernel import Layout, NotExecuted, build
-from gpu.litmus.sequences import Sequence
+from gpu.litmus.sequences import WAIT, Sequence
 from gpu.litmus.single_run import Machine, run_once
 from gpu.litmus.situation import situation
 from gpu.memory.coherent.factory import EngineChoice
 from gpu.memory_model.program import Order, Outcome, Program
 from gpu.memory_model.scopes import Position, Scope
-from tests.gpu.litmus.programs import message_passing
+from tests.gpu.litmus.programs import ELSEWHERE, message_passing
 
 RELAXED = message_passing(Order.relaxed, Order.relaxed, Scope.agent)
 SAFE = message_passing(Order.release, Order.acquire, Scope.agent)
@@ -65,6 +66,43 @@ def test_sequences_may_be_changed() -> None:
         for n in range(24)
     }
     assert STALE in found
+
+
+def _beside_a_core(reader: Position) -> Program:
+    """Message passing between a core and a kernel; ``reader``: where its second thread is."""
+    program = message_passing(Order.release, Order.acquire, Scope.system, reader)
+    writer = Position("gpu") if reader.agent == "cpu" else Position("cpu", 0)
+    first = replace(program.threads[0], position=writer)
+    return replace(program, threads=(first, program.threads[1]))
+
+
+FROM_A_CORE, TO_A_CORE = _beside_a_core(ELSEWHERE), _beside_a_core(Position("cpu", 1))
+
+
+@pytest.mark.parametrize("program", [FROM_A_CORE, TO_A_CORE])
+def test_a_core_and_a_kernel_pass_messages(program: Program) -> None:
+    found = _outcomes(program, range(12))
+    assert found[1, 1] and found[0, 0] and STALE not in found
+
+
+@pytest.mark.parametrize("number", [0, 6])
+def test_the_engines_agree_beside_a_core(number: int) -> None:
+    drawn = situation(FROM_A_CORE, 1, number, {})
+    assert set(drawn.cores) == {0} and "cpu 0 on core" in str(drawn)
+    outcomes = {
+        run_once(FROM_A_CORE, drawn, Machine(engine=engine))
+        for engine in (EngineChoice.python, EngineChoice.auto)
+    }
+    assert outcomes == {(0, 0) if number == 0 else (1, 1)}
+
+
+def test_a_core_sees_a_flag_before_the_data_of_a_kernel_that_does_not_wait() -> None:
+    def without_waits(thread: int, operation: int, sequence: Sequence) -> Sequence:
+        return tuple(step for step in sequence if step.name != WAIT)
+
+    drawn = situation(TO_A_CORE, 1, 68, {})
+    assert run_once(TO_A_CORE, drawn, Machine()) == (0, 0)
+    assert run_once(TO_A_CORE, drawn, Machine(), sequences=without_waits) == STALE
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx942"])

@@ -21,6 +21,8 @@ from gpu.memory.interface import (
     Answer,
     Memory,
     MemoryRequest,
+    PortKind,
+    Ports,
 )
 from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
@@ -96,6 +98,41 @@ def random_request(
     return request
 
 
+def random_scalar(numbers: Numbers, port: int, tag: int, start: int) -> MemoryRequest:
+    """Any request of one lane, as a core makes it; it may cross lines."""
+    kind = int(numbers.integers(0, 3))
+    size = int(numbers.choice((4, 8) if kind == AccessKind.ATOMIC else (1, 2, 3, 4, 8, 12, 16)))
+    align = size if kind == AccessKind.ATOMIC else 1
+    where = words(start + align * int(numbers.integers(0, 900 // align)))
+    request = MemoryRequest(port, kind, tag, where, size, returns=bool(numbers.integers(0, 2)))
+    request.op = int(numbers.integers(0, AtomicKind.NUM))
+    if kind != AccessKind.LOAD:
+        request.data = numbers.integers(0, 256, (1, size), dtype=np.uint8)
+        request.compares = request.data
+    return request
+
+
+def random_at(
+    numbers: Numbers, ports: Ports, port: int, tag: int, starts: list[int]
+) -> MemoryRequest:
+    """Any request that a port takes, but for those of SQCs."""
+    if port <= ports.control:
+        return random_request(numbers, port, tag, starts)
+    start = int(numbers.choice(starts))
+    if ports[port].kind is PortKind.CPU:
+        return random_scalar(numbers, port, tag, start)
+    return random_transfer(numbers, port, tag, start)
+
+
+def random_transfer(numbers: Numbers, port: int, tag: int, start: int) -> MemoryRequest:
+    """Any request of a DMA engine."""
+    kind, size = int(numbers.integers(0, 2)), int(numbers.integers(1, 65))
+    request = MemoryRequest(port, kind, tag, words(start + int(numbers.integers(0, 900))), size)
+    if kind == AccessKind.STORE:
+        request.data = numbers.integers(0, 256, (1, size), dtype=np.uint8)
+    return request
+
+
 Event = tuple[object, ...]
 
 
@@ -130,6 +167,9 @@ def drive(memory: CoherentMemory, seed: int, steps: int = 100) -> list[Event]:
                 where = words(starts[0] + 4 * int(numbers.integers(0, 60)))
                 data = numbers.integers(0, 256, (1, 16), dtype=np.uint8)
                 request = MemoryRequest(ports.scalar(0), AccessKind.STORE, tag, where, 16, data)
+            elif other < 0.65 and len(ports) > ports.control + 1:
+                port = int(numbers.integers(ports.control + 1, len(ports)))
+                request = random_at(numbers, ports, port, tag, starts)
             memory.push(request)
         until = memory.now + int(numbers.integers(1, 200)) if numbers.integers(0, 2) else None
         log += [heard(answer) for answer in memory.run(until)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from gpu.memory.address_space import PAGE, Misaligned, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
 from gpu.memory.coherent.factory import load_system, open_memory
+from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Answer, MemoryRequest
 from runtime.description import DescriptionError, SystemDescription
@@ -24,7 +26,7 @@ from tests.gpu.memory.coherent.streams import (
     loaded,
     on_engine,
     opened,
-    random_request,
+    random_at,
     settle,
     words,
 )
@@ -54,8 +56,8 @@ def store(memory: CoherentMemory, port: int, address: int, value: int) -> list[A
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("seed", "delays"), [(1, "nominal"), (2, "uniform"), (3, "heavy_tail")])
 def test_one_port_at_a_time_behaves_like_flat_memory(protocol: str, seed: int, delays: str) -> None:
-    """Every kind of request on every type of memory, of one compute unit after the other; between
-    two units the first one releases, the second one acquires."""
+    """Every kind of request on every type of memory, of one agent after the other; between two of
+    them the first one releases, the second one acquires."""
     numbers = np.random.default_rng(seed)
     memory, flat = opened(protocol, delays=delays, seed=seed), FlatMemory(cus=2)
     starts = [memory.space.allocate(PAGE, memory_type=each).start for each in TYPES]
@@ -64,14 +66,16 @@ def test_one_port_at_a_time_behaves_like_flat_memory(protocol: str, seed: int, d
         contents = numbers.bytes(PAGE)
         memory.write(start, contents)
         flat.write(start, contents)
-    port = 0
+    port, ports = 0, memory.ports
+    others = range(ports.control, len(ports))
     for tag in range(120):
         if tag % 10 == 9:
             ask(memory, MemoryRequest(port, RELEASE, tag))
-            port = (0, 1, memory.ports.control)[int(numbers.integers(0, 3))]
+            port = (0, 1, *others)[int(numbers.integers(0, 2 + len(others)))]
             ask(memory, MemoryRequest(port, ACQUIRE, tag))
-        request = random_request(numbers, port, tag, starts)
-        expected = sorted(ask(flat, request), key=lambda answer: answer.kind)
+        request = random_at(numbers, ports, port, tag, starts)
+        alike = replace(request, port=flat.ports.control)
+        expected = sorted(ask(flat, alike), key=lambda answer: answer.kind)
         answers = sorted(ask(memory, request), key=lambda answer: answer.kind)
         assert [a.kind for a in answers] == [a.kind for a in expected]
         for answer, right in zip(answers, expected, strict=True):
@@ -363,6 +367,43 @@ class TestSystems:
     def test_what_is_no_system_for_kernels(self, setting: str, value: Any, words: str) -> None:
         with pytest.raises(DescriptionError, match=words):
             load_system("GPU_VIPER", settings={setting: value})
+
+    @pytest.mark.parametrize(
+        ("ports", "words"),
+        [
+            (["cpu", "nothing"], r"gpu.ports.cpu\[1\].*a port is a group of requesters"),
+            (["cpu", "cpu"], "cpu is several ports"),
+            (["front"], "front, a CPU port, is no sequencer"),
+            (["scalars"], "scalars is several ports"),
+            ("cpu", "a list"),
+        ],
+    )
+    def test_what_is_no_port_of_a_processor(self, ports: Any, words: str) -> None:
+        with pytest.raises(DescriptionError, match=words):
+            load_system("GPU_VIPER_APU", settings={"gpu.ports.cpu": ports})
+
+    def test_cores_are_numbered_pair_by_pair_and_engines_follow(self) -> None:
+        settings = {"machine.CorePair.count": 2, "machine.DMA.count": 3}
+        memory = open_memory(load_system("GPU_VIPER_APU", cus=1, settings=settings))
+        assert isinstance(memory.backend, PythonBackend)
+        ports = memory.ports
+        assert [ports[ports.cpu(core)].number for core in range(4)] == [0, 1, 2, 3]
+        clients = memory.backend._clients[ports.cpu(0) :]
+        names = [client.requester.name for client in clients]
+        assert names == ["cpu0", "second0", "cpu1", "second1", "dma0", "dma1", "dma2"]
+        assert [ports[ports.dma(engine)].number for engine in range(3)] == [0, 1, 2]
+
+    def test_what_is_no_port_of_an_engine(self) -> None:
+        for name, why in (("no", "a port is a group of"), ("gpu", "dma port is no DMA engine")):
+            with pytest.raises(DescriptionError, match=why):
+                load_system("GPU_VIPER_APU", settings={"gpu.ports.dma": name})
+        memory = opened("GPU_VIPER_APU")
+        port = memory.ports.dma(0)
+        with pytest.raises(ValueError, match="a DMA engine only loads and stores"):
+            memory.push(MemoryRequest(port, ATOMIC, 1, words(64)))
+        for single in (memory.ports.cpu(1), port):
+            with pytest.raises(ValueError, match=r"2 lanes at a (cpu|dma) port, which takes one"):
+                memory.push(MemoryRequest(single, LOAD, 1, words(64, 2)))
 
     def test_the_rest_of_the_table_is_left_to_the_compute_units(self) -> None:
         found = load_system("GPU_VIPER", settings={"gpu.vector_cycles": 8})

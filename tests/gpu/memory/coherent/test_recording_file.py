@@ -16,26 +16,26 @@ from gpu.memory.address_space import PAGE
 from gpu.memory.coherent.factory import EngineChoice, choose_engine
 from gpu.memory.coherent.recording import Recording, replay
 from gpu.memory.coherent.recording_file import MAGIC, VERSION, BadRecording, Origin, load, save
-from gpu.memory.interface import (
-    MemoryRequest,
-)
+from gpu.memory.interface import MemoryRequest, Ports
 from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
-from tests.gpu.memory.coherent.streams import ask, drive, loaded, opened, words
+from tests.gpu.memory.coherent.streams import PROTOCOLS, ask, drive, loaded, opened, words
 
 ORIGIN = Origin("GPU_VIPER", 2, 1, 2, 5, "", {"network.delays": "uniform"}, 0)
 
 
-def test_a_loaded_recording_makes_the_same_transitions(tmp_path: Path) -> None:
-    memory = opened("GPU_VIPER", delays="uniform", seed=5)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_loaded_recording_makes_the_same_transitions(protocol: str, tmp_path: Path) -> None:
+    memory = opened(protocol, delays="uniform", seed=5)
+    counts = {"cpus": memory.ports.cpus, "dmas": memory.ports.dmas}
     recording = memory.record()
     drive(memory, 5)
     path = tmp_path / "one.rec"
-    save(recording, replace(ORIGIN, ticks=memory.now), path)
+    save(recording, replace(ORIGIN, ticks=memory.now, **counts), path)
     read, origin = load(path)
-    assert origin == replace(ORIGIN, ticks=memory.now)
+    assert origin == replace(ORIGIN, ticks=memory.now, **counts)
     assert [tick for tick, _ in read.events] == [tick for tick, _ in recording.events]
-    system = loaded("GPU_VIPER", 2, 2, "uniform")
+    system = loaded(protocol, 2, 2, "uniform")
     again = choose_engine(system, EngineChoice.python, 5, read.space()).memory
     assert replay(read, again).late == 0
     assert again.now == memory.now and again.executed() == memory.executed()
@@ -70,6 +70,16 @@ def test_every_field_comes_back(tmp_path: Path) -> None:
     again = choose_engine(loaded("GPU_VIPER"), EngineChoice.python, 1, read.space()).memory
     assert replay(read, again).late == 0
     assert again.read(here.start, 4) == b"\1\1\1\1"
+
+
+def test_ports_of_processors(tmp_path: Path) -> None:
+    """Files from before there were any say nothing of them."""
+    path = changed(recorded(tmp_path), lambda content: content["origin"].pop("cpus") and None)
+    assert load(path)[1] == ORIGIN
+    core = Ports(ORIGIN.cus, ORIGIN.sqcs, 2).cpu(1)
+    with pytest.raises(BadRecording, match=f"event 1: .*there is no port {core}"):
+        load(changed(path, put("events", 1, 1, core)))
+    load(changed(path, lambda content: content["origin"].update(cpus=2)))
 
 
 @pytest.mark.parametrize("left", [0, 3, len(MAGIC) + 1, len(MAGIC) + 4, -1])

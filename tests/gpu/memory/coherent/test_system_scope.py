@@ -11,15 +11,11 @@ import numpy as np
 import pytest
 
 from gpu import Buffer, Device, Signal
-from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import LoadedSystem, load_system
-from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.coherent.system_scope import SharedLines
 from gpu.systems import DIRECTORY
 from runtime.description import DescriptionError
-from runtime.requesters.port import Access, AccessKind, Requester
-from runtime.sim.engine import Consumer, Engine
-from runtime.types.values import DataBlock
+from runtime.requesters.port import AccessKind
 from tests.gpu.kernels.stored import stored
 from tests.gpu.memory.coherent.streams import ENGINES, on_engine
 from tests.planted.bug import PROTOCOLS, Edit
@@ -34,62 +30,15 @@ def apu(keeps: bool = True) -> LoadedSystem:
     return load_system("GPU_VIPER_APU", cus=2, tccs=2, settings=KEEPS if keeps else None)
 
 
-class Processor(Consumer):
-    """An agent beside the GPU, on a requester that no port stands on."""
-
-    def __init__(self, engine: Engine, requester: Requester) -> None:
-        super().__init__(engine)
-        self._requester = requester
-        self._todo: list[Access] = []
-        self._found = b""
-
-    def wakeup(self) -> None:
-        while self._todo and self._requester.issue(self._todo[0]):
-            self._todo.pop(0)
-
-    def retry(self, requester: Requester) -> None:
-        self.engine.schedule(self, self.engine.now + 1)
-
-    def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
-        offset = access.addresses[0] - line
-        self._found = data.data.to_bytes(64, "little")[offset : offset + access.size]
-
-    def stored(self, access: Access, lanes: list[int], line: int) -> None:
-        """No test waits for this alone."""
-
-    store_completed = stored
-
-    def perform(self, memory: CoherentMemory, kind: int, address: int, value: int = 0) -> int:
-        """One access of 4 bytes while nothing else is under way; what it loaded."""
-        engine = self.engine
-        values = [value] if kind == AccessKind.STORE else []
-        self._todo.append(Access(kind, self, 1, [address], 4, values))  # type: ignore[arg-type]
-        engine.schedule(self, max(memory.now, engine.now + 1))
-        while engine.ticks:
-            engine.run(None)
-        assert not self._requester.outstanding() and not self._todo
-        memory.now = engine.now + 1
-        return int.from_bytes(self._found, "little")
-
-
 class Machine:
     """A GPU with a write-back shared cache beside a pair of processors."""
 
     def __init__(self, loaded: LoadedSystem) -> None:
         memory = on_engine(loaded, "python")
-        assert isinstance(memory.backend, PythonBackend)
-        self.memory = memory
-        system = memory.backend.system
-        cpu = next(each for each in system.requesters if each.kind == "cpu")
-        self.processor = Processor(system.engine, cpu)
         self.device = Device(memory=memory)
         self.queue = self.device.create_queue()
-
-    def load(self, address: int) -> int:
-        return self.processor.perform(self.memory, AccessKind.LOAD, address)
-
-    def store(self, address: int, value: int) -> None:
-        self.processor.perform(self.memory, AccessKind.STORE, address, value)
+        core = self.device.cpu(0)
+        self.load, self.store = core.load, core.store
 
     def add(self, a: Buffer, b: Buffer, c: Buffer, acquire: str, release: str) -> None:
         """Dispatch c = a + b and wait until it is complete."""

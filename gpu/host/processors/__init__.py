@@ -1,0 +1,1 @@
+"""Programs of the processor beside the GPU."""

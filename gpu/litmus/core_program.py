@@ -1,0 +1,91 @@
+"""A thread of a processor as a program of a core.
+
+A core makes one access after the other, each complete before the next, so that a fence has nothing
+left to do. But a store may still be in the store buffer while a load of another place is made, as
+on x86, unless it is seq_cst. Invariant: the accesses are those of the thread, in order but for
+that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from gpu.host.processors import actions
+from gpu.litmus.situation import Situation, where
+from gpu.memory_model.program import (
+    Access,
+    Fence,
+    Load,
+    Operation,
+    Order,
+    Store,
+    Thread,
+    Value,
+)
+
+SLEEP: Final = 64
+"""Ticks of a situation's unit of sleep, which is that of ``s_sleep``."""
+
+Registers = dict[str, int]
+
+
+def core_program(
+    thread: Thread, situation: Situation, memory: int, start: int, now: Callable[[], int]
+) -> actions.Program:
+    """Returns its registers. ``memory``: the address of the memory of the test. ``start``: the tick
+    of the common start."""
+    for name in situation.warm[thread.name]:
+        yield actions.Load(memory + situation.offsets[name])
+    yield actions.Sleep(max(1, start + situation.starts[thread.name] - now()))
+    registers: Registers = dict.fromkeys(thread.registers, 0)
+    for sleep, operations in _rounds(thread, situation.sleeps[thread.name]):
+        if sleep:
+            yield actions.Sleep(SLEEP * sleep)
+        accesses = [each for each in operations if _is_made(each, registers)]
+        found = yield [_action(each, situation.offsets, memory, registers) for each in accesses]
+        for access, value in zip(accesses, found, strict=True):
+            if not isinstance(access, Store) and access.register is not None:
+                registers[access.register] = value
+    return registers
+
+
+def _rounds(thread: Thread, sleeps: tuple[int, ...]) -> Iterator[tuple[int, list[Access]]]:
+    """What is made at once, and the sleep before it; fences are left out."""
+    number, operations = 0, thread.operations
+    while number < len(operations):
+        together = operations[number : number + 2]
+        if len(together) < 2 or sleeps[number + 1] or not _may_pass(*together):
+            together = together[:1]
+        yield sleeps[number], [each for each in together if not isinstance(each, Fence)]
+        number += len(together)
+
+
+def _may_pass(first: Operation, second: Operation) -> bool:
+    """Whether the second operation may be made while the first one is in the store buffer."""
+    return (
+        isinstance(first, Store)
+        and isinstance(second, Load)
+        and first.order is not Order.seq_cst
+        and first.place.name != second.place.name
+    )
+
+
+def _is_made(access: Access, registers: Registers) -> bool:
+    return access.when is None or registers[access.when.register] == access.when.value
+
+
+def _action(
+    access: Access, offsets: Mapping[str, int], memory: int, registers: Registers
+) -> actions.Access:
+    address, size = memory + where(access.place, offsets), access.place.size
+
+    def number(value: Value) -> int:
+        return (registers[value] if isinstance(value, str) else value) & (1 << 8 * size) - 1
+
+    if isinstance(access, Load):
+        return actions.Load(address, size)
+    if isinstance(access, Store):
+        return actions.Store(address, number(access.value), size)
+    operand, compare = number(access.operand), access.compare
+    return actions.Atomic(access.kind, address, operand, compare, size)
