@@ -365,14 +365,14 @@ class BareDevice:
         """The sequences that the device runs beside its units."""
         return self._loop.activities
 
-    def start(self, what: str, steps: Steps[T]) -> Task[T]:
+    def start_task(self, what: str, steps: Steps[T]) -> Task[T]:
         """Begin a sequence of accesses of another agent, which runs whenever the device runs."""
         return Task(what, steps, self._loop, self._errors.append)
 
     def start_program(self, program: Program, name: str, port: int) -> Task[Any]:
         """Begin a program of a core at a port; see `gpu.host.processors.cpu.Cpu.start`."""
         made = Interpreter(program, name, port, self._loop, self.options.pace.poll)
-        return self.start(f"a program of {name}", made.run())
+        return self.start_task(f"a program of {name}", made.run())
 
     # ------------------------------------------------------------------ queues
 

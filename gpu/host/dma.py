@@ -24,7 +24,7 @@ class DmaDevice(Protocol):
     @property
     def activities(self) -> Activities: ...
 
-    def start(self, what: str, steps: Steps[T]) -> Task[T]: ...
+    def start_task(self, what: str, steps: Steps[T]) -> Task[T]: ...
 
     def run(self, until: Task[Any] | None = None, limit: int | None = None) -> None: ...
 
@@ -51,7 +51,7 @@ class Dma:
     def start(self, destination: int, source: int, size: int) -> Task[None]:
         """Begin a copy that goes on whenever the device runs. Raises HostError as `copy` does."""
         self._check(destination, source, size)
-        return self._device.start(f"a copy of {self}", self._copied(destination, source, size))
+        return self._device.start_task(f"a copy of {self}", self._copied(destination, source, size))
 
     def _copied(self, destination: int, source: int, size: int) -> Steps[None]:
         yield from copy(self.port, destination, source, size)

@@ -183,8 +183,15 @@ class Controller(ControllerBase):
         self._stride = self.EVENTS.NUM + 1
         self._rows = [None] * (states * self._stride)
         self.counts = [0] * (states * self._stride)
-        for (state, event), transition in transitions.items():
-            self._rows[state * self._stride + event] = self._row(state, transition)
+
+    def _first_use(self, index: int, state: int, event: int) -> _Row:
+        """A row is made when it is first wanted: short runs come to few of them."""
+        place = divmod(index, self._stride)
+        transition = self.transitions.get(place)
+        if transition is None:
+            raise self._undefined(state, event)
+        row = self._rows[index] = self._row(place[0], transition)
+        return row
 
     def intervene(self, state: int, event: int, transition: Transition) -> None:
         """Let the table have another row, before the run begins: *what if* of a diagnosis."""
@@ -213,11 +220,10 @@ class Controller(ControllerBase):
         self, state: int, event: int, action: Callable[[Any, Transaction], None]
     ) -> None:
         """Let a transition run ``action`` first, for those who want to stop there."""
-        row = self._rows[state * self._stride + event]
-        if row is None:
-            raise KeyError((state, event))
+        index = state * self._stride + event
+        row = self._rows[index] or self._row(state, self.transitions[state, event])
         following, actions, guard = row
-        self._rows[state * self._stride + event] = following, (action, *actions), guard
+        self._rows[index] = following, (action, *actions), guard
 
     @property
     def ranked(self) -> bool:
@@ -294,7 +300,7 @@ class Controller(ControllerBase):
         except IndexError:
             row = None
         if row is None:
-            raise self._undefined(state, event)
+            row = self._first_use(index, state, event)
         next_state, actions, guard = row
         if next_state == COMPUTED:
             next_state = self.getNextState(address)

@@ -135,8 +135,13 @@ class Recipe:
 
     def at_tier0(self) -> Recipe | None:
         """The recipe for the meantime; None: none takes less time. Raises ToolchainError."""
-        tier0 = replace(self, tier0=True)
+        tier0 = self.for_changes()
         return None if tier0._flags() == self._flags() else tier0
+
+    def for_changes(self) -> Recipe:
+        """The recipe of an object in which rows can be changed (`runtime.native.row_change`): what
+        is not for speed has a look at each transition to spare."""
+        return replace(self, tier0=True, defines={**self.defines, "SLICC_CHANGES": 1})
 
     def find(self, cache: Cache) -> Path | None:
         """The object, if it was made before. Raises ToolchainError."""

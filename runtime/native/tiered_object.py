@@ -197,6 +197,13 @@ class Libraries:
             raise NotHere(f"no object for {sizes}")
         return wanted.library
 
+    def for_changes(self, sizes: Sizes) -> Library | None:
+        """An object in which rows can be changed; None: a run did not begin with it lately, and to
+        compile it takes longer than to do without. Raises ToolchainError, LibraryError."""
+        how = recipe(self._sources, self._clients, sizes, self._compiler).for_changes()
+        path = how.find(self._cache)
+        return None if path is None else loaded(path, self._clients.load)
+
     def have(self, sizes: Sizes) -> bool:
         """Whether a call would not wait for a compiler. One that has to work begins now.
 

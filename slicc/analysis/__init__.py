@@ -6,10 +6,12 @@ Invariant: only warnings, in an order that depends on the text alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from slicc import ir
 from slicc.analysis import counts, networks, queues, storage, unused, wakeups
+from slicc.analysis.blocking import cycles
+from slicc.analysis.blocking.waits import Capacities
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.reachable import SLUGS, STEPS, reachable, walked
 from slicc.diagnostics.model import Diagnostic
@@ -18,15 +20,23 @@ RULES = (*queues.RULES, *wakeups.RULES, *storage.RULES, *networks.RULES, *counts
 
 
 def analyse(
-    protocol: ir.Protocol, slugs: Collection[str] | None = None, steps: int = STEPS
+    protocol: ir.Protocol,
+    slugs: Collection[str] | None = None,
+    steps: int = STEPS,
+    capacities: Callable[[], Capacities] = dict,
 ) -> list[Diagnostic]:
-    """The findings with these slugs; all if None. ``steps``: how far walks go."""
+    """The findings with these slugs; all if None.
+
+    ``steps``: how far walks go. ``capacities``: the bounded buffers of the system.
+    """
     found: list[Diagnostic] = []
-    for machine in protocol.machines:
-        facts = MachineFacts(protocol, machine)
+    machines = [MachineFacts(protocol, machine) for machine in protocol.machines]
+    for facts in machines:
         for rule in RULES:
             if slugs is None or not set(rule.slugs).isdisjoint(slugs):
                 found += rule.find(facts)
+    if slugs is None or not set(cycles.SLUGS).isdisjoint(slugs):
+        found += cycles.cycles(machines, capacities)
     if slugs is None or not set(SLUGS).isdisjoint(slugs):
         known = {(each.slug, each.primary.span) for each in found}
         walks = reachable(protocol, walked(protocol, steps))

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from slicc.analysis.rule import finding
 from slicc.diagnostics.model import Diagnostic, Severity
-from slicc.diagnostics.registry import CODES
 from slicc.source import SourceFile, Span
 from slicc.text.suggest import suggest
 
@@ -43,6 +42,10 @@ class Allowance:
 
 def allowances(source: SourceFile) -> Iterator[Allowance | Diagnostic]:
     """The allowances of a text, and what is wrong with those that are none."""
+    if _COMMENT.search(source.text) is None:
+        return  # the register has a page for each finding
+    from slicc.diagnostics.registry import CODES
+
     for match in _COMMENT.finditer(source.text):
         span = Span(source, match.start(), match.end())
         slug, reason = match[1].strip(), match[2].strip()

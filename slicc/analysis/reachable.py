@@ -29,6 +29,7 @@ SLUGS = (
     "unhandled-pair",
     "null-record",
     "error-reached",
+    "two-writers",
     *(slug for slug, _ in _REST.values()),
 )
 
@@ -47,7 +48,8 @@ def reachable(protocol: ir.Protocol, found: Findings) -> Iterator[Diagnostic]:
     seen: set[tuple[str, str, str, object]] = set()
     for happening in found.happenings:
         key = (happening.kind, happening.machine, happening.state, happening.event)
-        place = (*key[:2], "", happening.span) if happening.span is not None else key
+        at_span = happening.span is not None and happening.kind != "writers"
+        place = (*key[:2], "", happening.span) if at_span else key
         if place in seen:
             continue
         seen.add(place)
@@ -85,6 +87,8 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
                 "what triggers next with the same message goes wrong",
                 notes=notes,
             )
+        case "writers":
+            return _writers(machine, happening, notes)
         case "reached":
             return finding(
                 "error-reached",
@@ -114,6 +118,20 @@ def _unhandled(machine: ir.Machine, happening: Happening, notes: list[str]) -> D
         state.span,
         f"in this state `{_message(happening)}` may arrive from {_source(happening)}",
         secondary=[Label(event.span, "this event")],
+        notes=notes,
+    )
+
+
+def _writers(machine: ir.Machine, happening: Happening, notes: list[str]) -> Diagnostic:
+    members = {each.name: each for each in machine.states.members}
+    states = dict.fromkeys((happening.state, happening.event))
+    both = " and ".join(f"`{state}`" for state in states)
+    return finding(
+        "two-writers",
+        f"two machines `{machine.name}` may write the same line at the same time, in {both}",
+        happening.span,
+        "the last transition of them that could have prevented it",
+        secondary=[Label(members[state].span, "may be written in this state") for state in states],
         notes=notes,
     )
 

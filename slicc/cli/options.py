@@ -126,6 +126,11 @@ class CheckOptions(FilesOptions):
     analysis: bool = option(
         True, "Whether to look for mistakes of the protocol, too.", "--analysis/--no-analysis"
     )
+    system: Path | None = option(
+        None,
+        "The system whose bounded buffers count; else the .toml file of the protocol's name.",
+        metavar="TOML",
+    )
     select: tuple[str, ...] = option(
         *((), "Of the warnings, only this one. Repeatable."),
         metavar="SLUG",

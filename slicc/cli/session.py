@@ -16,6 +16,7 @@ import typer
 from slicc.cli.options import Color, CompilerOptions, DiagnosticFormat
 from slicc.text.command.exit_status import FOUND, Stop
 from slicc.text.command.progress import colored
+from slicc.text.garbage import uncollected
 from slicc.text.terminal import own
 
 if TYPE_CHECKING:
@@ -101,13 +102,14 @@ def compiling(
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
     files = [named_file(file) for file in files]
-    try:
-        protocols = compile_files(files, options.include, sink, options.prelude)
-    except CannotRead as error:
-        _report(sink, format, color)
-        raise Stop(str(error)) from None
-    if examine is not None:
-        examine(protocols, sink)
+    with uncollected():
+        try:
+            protocols = compile_files(files, options.include, sink, options.prelude)
+        except CannotRead as error:
+            _report(sink, format, color)
+            raise Stop(str(error)) from None
+        if examine is not None:
+            examine(protocols, sink)
     _report(sink, format, color)
     yield Session(protocols, sink)
     sys.stdout.flush()

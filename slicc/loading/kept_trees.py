@@ -7,7 +7,6 @@ the user's own that is byte for byte what was stored (``slicc.text.private_files
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import pickle
 import sys
@@ -20,9 +19,10 @@ import lark
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
 from slicc.text import private_files
+from slicc.text.garbage import uncollected
 
-LEAST: Final = 6_000
-"""Characters: shorter texts are parsed in some milliseconds."""
+LEAST: Final = 2_000
+"""Characters: shorter texts are parsed in a few milliseconds."""
 _MOST: Final = 200
 """Trees that are kept, of the texts used last."""
 _PARSING: Final = ("parser", "syntax", "dialect")
@@ -36,16 +36,12 @@ def kept_tree(path: Path, source: SourceFile) -> syntax.Unit | None:
     payload = private_files.load(_name(path))
     if payload is None or not payload.startswith(_version()):
         return None
-    collecting = gc.isenabled()
-    gc.disable()  # as in parsing: nothing built here is garbage
     try:
-        of, unit = pickle.loads(memoryview(payload)[len(_version()) :])
+        with uncollected():
+            of, unit = pickle.loads(memoryview(payload)[len(_version()) :])
         return unit if (of.name, of.text) == (source.name, source.text) else None
     except Exception:  # an unusable file is no error, for any content
         return None
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def keep_tree(path: Path, source: SourceFile, unit: syntax.Unit) -> None:

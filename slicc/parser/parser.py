@@ -7,7 +7,6 @@ returns None exactly if it reported an error.
 
 from __future__ import annotations
 
-import gc
 import threading
 from contextlib import suppress
 from typing import cast
@@ -21,6 +20,7 @@ from slicc.parser.limits import within_limits
 from slicc.parser.table_cache import load_parser
 from slicc.source import BUILTIN, SourceFile
 from slicc.syntax import nodes as syntax
+from slicc.text.garbage import uncollected
 
 
 def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
@@ -43,10 +43,9 @@ def _parse(source: SourceFile, sink: DiagnosticSink) -> tuple[syntax.Unit | None
         return None, False
     parser, builder = _parser()
     builder.file = source
-    collecting = gc.isenabled()
-    gc.disable()  # nothing built here is garbage: collecting would only walk it again and again
     try:
-        return cast(syntax.Unit, parser.parse(source.text)), True
+        with uncollected():
+            return cast(syntax.Unit, parser.parse(source.text)), True
     except UnexpectedInput:
         from slicc.parser.common_mistakes import explain
         from slicc.parser.older_text import parse_older
@@ -58,8 +57,6 @@ def _parse(source: SourceFile, sink: DiagnosticSink) -> tuple[syntax.Unit | None
         return unit, True
     finally:
         builder.file = BUILTIN
-        if collecting:
-            gc.enable()
 
 
 _PARSERS = threading.local()

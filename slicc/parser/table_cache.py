@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-from importlib.resources import files
+from pathlib import Path
 
 import lark
 
@@ -29,7 +29,7 @@ OPTIONS = {
 
 def grammar_text() -> str:
     """The text of ``grammar.lark``."""
-    return files("slicc.parser").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
 
 
 def load_parser(builder: TreeBuilder) -> lark.Lark:

@@ -12,18 +12,17 @@ the result depends on the leg alone; at most `_RUNS` changes are tried.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from typing import Final
 
-from protocols.loader import LoadedProtocol
 from runtime.controller.source_location import transition_location
-from tester.blame.interventions import Cell, Change, changes, passes_with
+from tester.blame.interventions import Cell, Change, changes, passing
 from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
-from tester.execution.events import Finding, Verdict
+from tester.execution.events import Verdict
 from tester.program.replay_file import Leg
 from tester.shrink.scripts import with_policy
 from tester.shrink.trials import Trials, derived
@@ -103,16 +102,16 @@ class _Passing:
 
 def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
     """``kind``: how the leg fails (`tester.shrink.trials.ending_of`)."""
-    steps, _ = trials.traced(leg)
+    steps = trials.traced(leg).steps
     passing, failing = [], []
     for neighbour in neighbours(leg, trials.protocol):
         traced = trials.traced_if_possible(neighbour.leg)
         if traced is None:
             continue
-        if not alike(_verdict(traced[1]), kind):
-            passing.append(_Passing(neighbour, traced[0]))
-        if traced[1] is not None:
-            failing.append(derived(neighbour.leg))
+        if not alike(traced.ending, kind):
+            passing.append(_Passing(neighbour, traced.steps))
+        if traced.ending:
+            failing.append(neighbour.leg)
     names = trials.machines_of(leg)
     suspects = _suspects(_Case(leg, kind, steps, passing, failing, names), trials)
     if not passing:
@@ -126,10 +125,6 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
         nearest.neighbour.change,
         _step(steps, place, names, trials) if place < len(steps) else None,
     )
-
-
-def _verdict(finding: Finding | None) -> str:
-    return "" if finding is None else finding.verdict.value
 
 
 def _shared(one: Steps, other: Steps) -> int:
@@ -217,16 +212,15 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
     limit = min(case.leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
     leg = replace(case.leg, deadlock_limit=limit)
     tried = (change for cell in order for change in islice(changes(protocol, cell), _FOR_EACH))
-    passing = [each for each in islice(tried, _RUNS) if passes_with(leg, protocol, each)]
-    if not passing:
+    mending = passing(leg, list(islice(tried, _RUNS)), protocol, trials.engine)
+    if not mending:
         return {}
     slow = _SLOWER * limit
     others = [replace(each, deadlock_limit=slow) for each in _failing(case, trials)]
     found: dict[Cell, _Remedy] = {}
-    for change in passing:
-        mended = _mended(change, others, protocol)
+    for change, mended in _mended(mending, others, trials):
         best = found.get(change.cell)
-        if mended < _MENDED or (best is not None and mended < best.mended):
+        if best is not None and mended < best.mended:
             continue
         if best is None or mended > best.mended:
             best = _Remedy((), mended, False, change.source)
@@ -235,14 +229,20 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
     return found
 
 
-def _mended(change: Change, others: Sequence[Leg], protocol: LoadedProtocol) -> float:
-    """The share of other legs that pass with it; less than is needed, once that is certain."""
-    failed = 0
+def _mended(
+    changes: Sequence[Change], others: Sequence[Leg], trials: Trials
+) -> Iterator[tuple[Change, float]]:
+    """Those with which enough of the other legs pass as well, and the share of these."""
+    failed = dict.fromkeys(range(len(changes)), 0)
     for leg in others:
-        failed += not passes_with(leg, protocol, change)
-        if failed > (1 - _MENDED) * len(others):
-            return 0.0
-    return 1 - failed / max(1, len(others))
+        tried = [changes[number] for number in failed]
+        passes = {id(each) for each in passing(leg, tried, trials.protocol, trials.engine)}
+        for number in list(failed):
+            failed[number] += id(changes[number]) not in passes
+            if failed[number] > (1 - _MENDED) * len(others):
+                del failed[number]
+    for number, count in failed.items():
+        yield changes[number], 1 - count / max(1, len(others))
 
 
 def _failing(case: _Case, trials: Trials) -> list[Leg]:
@@ -256,7 +256,7 @@ def _failing(case: _Case, trials: Trials) -> list[Leg]:
     endings = trials.endings(drawn, sound=True)
     found = [derived(each) for each, ending in zip(drawn, endings) if ending]
     near = case.failing[:: max(1, -(-len(case.failing) // (_FAILING - len(found))))]
-    return [*near, *found]
+    return [*map(derived, near), *found]
 
 
 def _named(cell: Cell, trials: Trials) -> tuple[str, str]:

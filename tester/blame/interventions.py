@@ -1,4 +1,4 @@
-"""What if a transition did something else: tables with one row changed, on the Python engine.
+"""What if a transition did something else: tables with one row changed.
 
 A row is changed into what the author wrote elsewhere in the machine: an action more, an action
 less, one action in place of another, another next state, another row for the same event. If the leg
@@ -8,15 +8,24 @@ a run; a row is changed in a system that was built for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Final
 
 from protocols.loader import LoadedProtocol
 from runtime.controller.declarations import COMPUTED, Transition
 from runtime.controller.shapes import Controller
+from runtime.native.row_change import Changeable, RowChange
 from runtime.system.system import build_completed
 from tester.campaign.campaign import leg_run
+from tester.engines.selection import CANNOT, Chosen
+from tester.native.leg import sizes_of
 from tester.program.replay_file import Leg
+
+_USES: Final = 1000
+"""Of a changed row in a run; one that takes its message no more is used half a million times before
+the watchdog says so."""
 
 Cell = tuple[str, int, int]
 """Machine, state and event, as its numbers."""
@@ -52,13 +61,67 @@ def changes(protocol: LoadedProtocol, cell: Cell) -> Iterator[Change]:
             yield Change(cell, words, other, _distance(row, other) == 1, cell)
 
 
+class _TooOften(Exception):
+    """A changed row is used again and again."""
+
+
+def passing(
+    leg: Leg, changes: Sequence[Change], protocol: LoadedProtocol, engine: Chosen
+) -> list[Change]:
+    """Those with which a leg passes. What the native engine cannot say the Python one does."""
+    natively = _natively(leg, changes, protocol, engine)
+    return [
+        change
+        for change, passes in zip(changes, natively, strict=True)
+        if passes or (passes is None and passes_with(leg, protocol, change))
+    ]
+
+
+def _natively(
+    leg: Leg, changes: Sequence[Change], protocol: LoadedProtocol, engine: Chosen
+) -> list[bool | None]:
+    """None: not known."""
+    found: list[bool | None] = [None] * len(changes)
+    if engine.batch is None or engine.libraries is None:
+        return found
+    rows = native_rows(protocol, changes)
+    with suppress(*CANNOT):
+        library = engine.libraries.for_changes(sizes_of(leg.description))
+        if library is not None:
+            ends = engine.batch.passes(leg, library, list(rows.values()))
+            for place, passes in zip(rows, ends, strict=True):
+                found[place] = passes
+    return found
+
+
+def native_rows(protocol: LoadedProtocol, changes: Sequence[Change]) -> dict[int, RowChange]:
+    """Changes as the native engine takes them, by place; without those that it does not."""
+    machines = {
+        kind.MACHINE: Changeable(kind, number) for number, kind in enumerate(protocol.info.machines)
+    }
+    found = {}
+    for place, each in enumerate(changes):
+        machine, state, event = each.cell
+        row = machines[machine].change(state, event, each.row, _USES)
+        if row is not None:
+            found[place] = row
+    return found
+
+
 def passes_with(leg: Leg, protocol: LoadedProtocol, change: Change) -> bool:
-    """Whether a leg passes with a changed row."""
+    """Whether a leg passes with a changed row, on the Python engine."""
     machine, state, event = change.cell
     system = build_completed(protocol.info, leg.description, leg.run_key)
+    left = iter(range(_USES))
+
+    def count(*_: object) -> None:
+        if next(left, None) is None:
+            raise _TooOften
+
+    row = replace(change.row, actions=(count, *change.row.actions))
     for controller in system.controllers:
         if machine == controller.MACHINE:
-            controller.intervene(state, event, change.row)
+            controller.intervene(state, event, row)
     try:
         return leg_run(leg, system).run().finding is None
     except Exception:  # a row of another state, which relies on what is not there

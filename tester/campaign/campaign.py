@@ -450,10 +450,24 @@ class Campaign:
         """The same for many legs at once, which takes a fraction of the time for small ones.
 
         What their programs must observe is derived if it is not yet."""
+        results = self._results_of(legs)
+        if results is not None:
+            return [result.failure for result in results]
+        return [self.failure_of(with_derived(leg)) for leg in legs]
+
+    def endings_of(self, legs: Sequence[Leg]) -> list[str]:
+        """The same; a hang also has what is stuck: ``hang store``."""
+        results = self._results_of(legs)
+        if results is not None:
+            return [result.ending for result in results]
+        return [ending_of(self.tried(with_derived(leg))) for leg in legs]
+
+    def _results_of(self, legs: Sequence[Leg]) -> list[LegResult] | None:
+        """None: they cannot be run natively."""
         if self.engine.batch is not None:
             with suppress(*CANNOT):
-                return [result.failure for result in self.engine.batch.run(legs)]
-        return [self.failure_of(with_derived(leg)) for leg in legs]
+                return self.engine.batch.run(legs)
+        return None
 
     # ------------------------------------------------------------------ drawing
 
@@ -584,6 +598,15 @@ def leg_run(
 def kind_of(run: AnyRun, finding: Finding) -> str:
     """``undefined-transition L1Cache.SM.Inv``: the verdict, and where the protocol failed."""
     return " ".join(filter(None, (finding.verdict.value, run.place)))
+
+
+def ending_of(run: AnyRun) -> str:
+    """How a run that is over has failed; empty: it passed. A hang also has what is stuck."""
+    finding = run.outcome.finding
+    if finding is None:
+        return ""
+    kind = kind_of(run, finding)
+    return f"{kind} {finding.stuck}".rstrip() if finding.verdict is Verdict.HANG else kind
 
 
 def _check_size(config: GeneratorConfig, episodes: int) -> None:

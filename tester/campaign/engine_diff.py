@@ -57,7 +57,7 @@ def first_difference(
     """Compare a leg transition by transition, and how it ends. ``on_progress`` may raise."""
     mine, python = traced_in_python(protocol, leg, on_progress)
     theirs, natively = traced_natively(native, leg, on_progress)
-    python_end, native_end = _end(python), _end(natively)
+    python_end, native_end = _end(python.outcome), _end(natively.outcome)
     shared = min(len(mine), len(theirs))
     differs = (mine[:shared] != theirs[:shared]).any(axis=1)
     place = int(np.argmax(differs)) if differs.any() else shared
@@ -73,8 +73,8 @@ def first_difference(
 
 def traced_in_python(
     protocol: LoadedProtocol, leg: Leg, on_progress: OnProgress | None = None
-) -> tuple[Steps, Outcome]:
-    """All transitions of a leg on the Python engine."""
+) -> tuple[Steps, AnyRun]:
+    """All transitions of a leg on the Python engine, and the run, which is over."""
     system = build_system(protocol.info, leg.description, leg.run_key)
     steps: list[Numbers] = []
 
@@ -86,18 +86,19 @@ def traced_in_python(
 
     for controller in system.controllers:
         controller.observer = note
-    outcome = leg_run(leg, system, on_progress=on_progress).run()
-    return np.array(steps, np.uint64).reshape(-1, 6), outcome
+    run = leg_run(leg, system, on_progress=on_progress)
+    run.run()
+    return np.array(steps, np.uint64).reshape(-1, 6), run
 
 
 def traced_natively(
     native: NativeProtocol, leg: Leg, on_progress: OnProgress | None = None
-) -> tuple[Steps, Outcome]:
-    """All transitions of a leg on the native engine."""
+) -> tuple[Steps, AnyRun]:
+    """The same on the native engine."""
     run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
     run.steps = []
-    outcome = run.run()
-    return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), outcome
+    run.run()
+    return np.concatenate([np.zeros((0, 6), np.uint64), *run.steps]), run
 
 
 def _end(outcome: Outcome) -> str:

@@ -91,6 +91,8 @@ _TWO_FRAMES: Final = {
 """Lines are given up and asked for again while answers to the eviction are under way."""
 _ONE_SLOT: Final = Turn("hot-ping-pong", {"units": 16, "send_slots": 1})
 """Owners that cannot answer in time: what they owe is overtaken by what was asked for later."""
+_OWNERS_AND_ENGINES: Final = Turn("hot-ping-pong", {**_TWO_FRAMES, "dmas": 2})
+"""Owners from which an engine takes a line, and that want it again before their answer arrives."""
 _ALONE: Final = (
     Turn("line-duel", {"units": 1, "dmas": 2, "flush_percent": 0}),
     Turn("set-conflict", {"units": 1, "dmas": 0, "flush_percent": 40}),
@@ -98,11 +100,13 @@ _ALONE: Final = (
 """One processor: what asks the other caches has none to ask. Engines and flushes are apart, for
 each hides faults of the other."""
 _CPU_ROTATION: Final = (
-    *[Turn("set-conflict")] * 3,
+    *[Turn("set-conflict")] * 2,
+    _OWNERS_AND_ENGINES,
     _ONE_SLOT,
     *[Turn("set-conflict", _TWO_FRAMES)] * 3,
     *[Turn("line-duel")] * 2,
-    *[Turn("line-duel", _TWO_FRAMES)] * 2,
+    Turn("line-duel", _TWO_FRAMES),
+    _OWNERS_AND_ENGINES,
     *_ALONE,
     *[Turn("set-conflict", {"dmas": 3})] * 2,
     *[Turn("replacement")] * 2,

@@ -13,7 +13,6 @@ from enum import Enum
 from typing import Final
 
 from protocols.loader import LoadedProtocol
-from tester.exploration.completion import without_completion
 from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,
@@ -29,6 +28,8 @@ from tester.exploration.small_system import Bounds, SmallSystem, small_system
 
 _BUDGET: Final = 4000
 """States between two looks at the clock and at Ctrl-C."""
+_PILED: Final = (End.FULL, End.REFUSED)
+"""Where a bound on the messages under way may let a search end."""
 Notify = Callable[[Statistics], None]
 
 
@@ -143,7 +144,7 @@ def explore(
         full = search(every)
         if full.end is End.FOUND:
             rules, whole = every, full
-    if whole.end is not End.FULL or rules.bound:
+    if whole.end not in _PILED or rules.bound:
         return _result(system, rules, whole)
     complete = None
     for bound in range(1, whole.statistics.under_way + 1):
@@ -199,9 +200,8 @@ def _search(
         interruption = error
     finding = what_was_found(native) if end is End.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
-    piled_up = _piled_up(native, statistics) if end is End.FULL else None
-    edges = native.edges() if end is End.COMPLETE else None
-    stuck = None if edges is None else without_completion(edges)
+    piled_up = _piled_up(native, statistics) if end in _PILED else None
+    judged, stuck = native.stuck() if end is End.COMPLETE else (False, None)
     if stuck is not None:
         end = End.FOUND
         finding = _no_completion(native, stuck) if report else None
@@ -213,7 +213,7 @@ def _search(
         cells,
         piled_up,
         interruption,
-        edges is not None,
+        judged,
     )
 
 

@@ -25,7 +25,7 @@ from runtime.native.toolchain.compiler import ToolchainError, find_compiler
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 from tester.errors import ConfigError
 from tester.exploration import operations
-from tester.exploration.invariants import Invariant
+from tester.exploration.invariants.language import Invariant
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 
 _U64 = ctypes.c_uint64
@@ -41,7 +41,8 @@ _FUNCTIONS: Final = {
     "explore_help": (None, (_POINTER, _POINTER)),
     "explore_work": (_I64, (_POINTER, _U64)),
     "explore_level": (_I64, (_POINTER, _POINTER, _U64, _U64, _POINTER)),
-    "explore_edges": (None, (_POINTER, _POINTER, _POINTER, _POINTER, _POINTER)),
+    "explore_stuck": (_I64, (_POINTER,)),
+    "explore_first_stuck": (_I64, (_POINTER, _POINTER, _POINTER, _U64, _U64)),
     "explore_refusal": (ctypes.c_char_p, (_POINTER,)),
     "explore_found": (None, (_POINTER, _POINTER)),
     "explore_way": (_U64, (_POINTER, _U64, _POINTER, _U64)),
@@ -63,6 +64,7 @@ BEFOREHAND: Final = 8
 _MOST_CHOICES: Final = 512
 _MOST_STEPS: Final = 256
 _MOST_CODE: Final = 8192
+_NOT_JUDGED: Final = -2
 _UNKNOWN: Final = (1 << 64) - 1
 
 
@@ -90,7 +92,7 @@ class Kind(IntEnum):
     INVARIANT = 7
     NO_END = 8
     NO_COMPLETION = 9
-    """Found by `tester.exploration.completion`, when all steps are known."""
+    """Found when all steps are known."""
 
 
 class Fault(IntEnum):
@@ -107,6 +109,7 @@ class ChoiceKind(IntEnum):
     ISSUE = 0
     DELIVER = 1
     WAKE = 2
+    ALARM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,8 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """``ChoiceWord``. ``type``, ``line``, ``target``: of a message; None elsewhere."""
+    """``ChoiceWord``. ``type``: of a message; ``line``: of it, or of an alarm; ``target``: where a
+    message arrives, or whose alarm it is. None elsewhere."""
 
     packed: int
     kind: ChoiceKind
@@ -148,19 +152,6 @@ class FoundAt:
     kind: Kind
     state: int
     choice: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Edges:
-    """``start``: a state's number; ``to``: a fingerprint, as ``prints`` has it by number."""
-
-    start: npt.NDArray[np.uint32]
-    to: npt.NDArray[np.uint64]
-    prints: npt.NDArray[np.uint64]
-    completes: npt.NDArray[np.bool_]
-    """Whether a request was completed on the way."""
-    outstanding: npt.NDArray[np.bool_]
-    """Whether one was outstanding at the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +184,7 @@ class Rules:
     """Of the author, besides what is always judged."""
     most_edges: int = 1 << 24
     """Steps that are kept, to judge in the end whether requests can always be completed; where
-    there are more, that is not judged."""
+    more would have to be, that is not judged."""
 
 
 def build(protocol: LoadedProtocol) -> SharedObject:
@@ -337,21 +328,11 @@ class NativeSearch:
         )
         return End(end), Statistics(*map(int, out))
 
-    def edges(self) -> Edges | None:
-        """All steps; None: there were too many."""
-        counts = np.zeros(2, np.uint64)
-        search = self._library.explore_edges
-        search(self._handle, None, None, None, counts.ctypes.data)
-        steps, states = map(int, counts)
-        if not steps:
-            return None
-        to, prints = np.zeros(steps, np.uint64), np.zeros(states, np.uint64)
-        start = np.zeros(steps, np.uint32)
-        search(
-            self._handle, to.ctypes.data, start.ctypes.data, prints.ctypes.data, counts.ctypes.data
-        )
-        one = np.uint64(1)
-        return Edges(start >> np.uint32(1), to & ~one, prints, (to & one) != 0, (start & 1) != 0)
+    def stuck(self) -> tuple[bool, int | None]:
+        """Whether it could be judged from which states no run completes a request that is
+        outstanding, and the first of them. Of a search that has ended, and once."""
+        state = self._library.explore_stuck(self._handle)
+        return state != _NOT_JUDGED, state if state >= 0 else None
 
     def refusal(self) -> str:
         """Why a state could not be written; empty if none was refused."""

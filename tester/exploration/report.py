@@ -17,7 +17,7 @@ from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
-from tester.exploration.invariants import Invariant
+from tester.exploration.invariants.language import Invariant
 from tester.exploration.native_search import BEFOREHAND, Choice, ChoiceKind, End, Kind
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
@@ -74,8 +74,10 @@ class Namer:
             return f"{text} beforehand" if early else text
         if choice.kind is ChoiceKind.WAKE:
             return f"{self.system.controllers[choice.what]} looks at what waits"
-        name = self.message(choice.type or 0)
         line = "" if choice.line is None else f" of {self.line(choice.line)}"
+        if choice.kind is ChoiceKind.ALARM:
+            return f"the alarm{line} goes off in {self.system.controllers[choice.target or 0]}"
+        name = self.message(choice.type or 0)
         if choice.target is None or choice.target >= len(self.system.buffers):
             return f"the bus carries {name}{line}"
         buffer = self.system.buffers[choice.target]

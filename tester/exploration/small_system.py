@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
-from typing import Final
+from typing import Any, Final
 
 from msgspec import structs
 
@@ -151,10 +151,10 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
 # ------------------------------------------------------------------ what is refused
 
 
-def metadata(protocol: LoadedProtocol) -> dict[str, list[str]]:
+def metadata(protocol: LoadedProtocol) -> dict[str, list[Any]]:
     """What the code generator noted: see slicc/codegen/cpp/package.py."""
     assert protocol.native is not None
-    found: dict[str, list[str]] = json.loads(protocol.native.files["metadata.json"])
+    found: dict[str, list[Any]] = json.loads(protocol.native.files["metadata.json"])
     return found
 
 

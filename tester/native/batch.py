@@ -9,13 +9,12 @@ Invariant: the result of a leg is that of the same leg run alone by
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
@@ -23,29 +22,27 @@ from runtime.errors import ErrorKind
 from runtime.native import system as native_system
 from runtime.native.build import Sizes
 from runtime.native.ctypes_api import Library
-from runtime.native.plan import POOLS, Words
+from runtime.native.plan import POOLS
 from runtime.native.plan_words import NONE
+from runtime.native.row_change import RowChange
 from runtime.native.statistics import NativeCounters
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from runtime.statistics.counted import Counted
-from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.early_loads import versions_of
-from tester.execution.events import Verdict
-from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules, judges_racing_loads
-from tester.execution.leg import DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
+from tester.execution.events import KIND_NAMES, Verdict
+from tester.execution.handover import HandoverRules, judges_racing_loads
+from tester.execution.leg import ERROR_VERDICTS, Outcome
+from tester.native.jobs import Job, Log, Memory, SystemForm, job_of
 from tester.native.leg import (
     NativeLegRun,
     NativeProtocol,
-    all_flush,
     kind_of_failure,
     place_of,
-    sizes_of,
 )
-from tester.native.program import VERSION_ARRAYS, version_arrays
+from tester.native.program import version_arrays
 from tester.native.transition_log import TransitionLog
 from tester.program.expectations import BLOCK_EPISODES
-from tester.program.program import Program
 from tester.program.replay_file import Leg, with_derived
 
 SMALL_LEG: Final = 1 << 18
@@ -54,6 +51,8 @@ _CALL: Final = 1 << 18
 """Lanes of all actions in one call: Ctrl-C is handled between two."""
 _STEPS: Final = 32
 """Slices of a leg in a call: what takes more is gone on with, and Ctrl-C is handled between two."""
+_CHANGED_STEPS: Final = 1 << 10
+"""And of a leg with a changed row, which passes in some twenty or not at all."""
 _BLOCK: Final = 1 << 27
 """Bytes that a block may have, if the machine has four times as much. Pages that no leg uses cost
 nothing."""
@@ -66,9 +65,6 @@ _ERRORS: Final = tuple(ErrorKind)
 
 RulesOf = Callable[[Leg], HandoverRules]
 """The hand-over rules of a leg's agents, which follow from its description."""
-
-_U64 = ctypes.c_uint64
-_POINTER = ctypes.c_void_p
 
 
 class ResultWord(IntEnum):
@@ -93,73 +89,10 @@ class ResultWord(IntEnum):
     HANDOVER_TIME = 16
     AGENT_TIME = 17
     END = 18
-
-
-_SIZES: Final = (
-    "agents",
-    "lanes",
-    "episodes",
-    "actions",
-    "groups",
-    "waits",
-    "run_key",
-    "line_bits",
-)
-_AGENT_ARRAYS: Final = ("agent_adds", "agent_requester", "agent_lanes", "agent_isolation")
-_ARRAYS: Final = (
-    "episode_thread",
-    "episode_first_action",
-    "episode_group",
-    "episode_scope",
-    "group_word",
-    "action_kind",
-    "action_size",
-    "action_scope",
-    "action_op",
-    "lane_address",
-    "store_value",
-)
-_DERIVED: Final = ("expected", "wait_first", "wait_thread", "wait_count")
-_NOT_DERIVED: Final = (None,) * len(_DERIVED)
-
-
-class _Job(ctypes.Structure):
-    """``struct LegJob`` of tester/native/cpp/calls/batch.hpp."""
-
-    _fields_ = [
-        *((name, _U64) for name in _SIZES),
-        *((name, _POINTER) for name in (*_AGENT_ARRAYS, *_ARRAYS, *_DERIVED)),
-        *((name, _U64) for name in ("limit", "slice", "rest", "blind", "copies_stay", "flushable")),
-        ("steps", _POINTER),
-        ("flush_identity", _U64),
-        ("read_identity", _U64),
-        ("plan", _POINTER),
-        ("plan_words", _U64),
-        ("counts", _POINTER),
-        ("judges_early", _U64),
-        ("versions", _U64),
-        *((name, _POINTER) for name, _ in VERSION_ARRAYS),
-    ]
-
-
-class _Memory(ctypes.Structure):
-    """``struct BatchMemory`` there."""
-
-    _fields_ = [
-        ("block", _POINTER),
-        ("block_bytes", _U64),
-        ("arena", _POINTER),
-        ("arena_bytes", _U64),
-        ("steps", _U64),
-        ("grown", _POINTER),
-        ("log", _POINTER),
-    ]
-
-
-class _Log(ctypes.Structure):
-    """``struct TransitionLog`` there."""
-
-    _fields_ = [("rows", _POINTER), ("room", _U64), ("made", _U64)]
+    ADDRESS = 19
+    """That the failure is about."""
+    STUCK = 20
+    """The kind of the request that a hang leaves without an answer."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +111,16 @@ class LegResult:
     memory_hash: int
     """Of the lines that were written in memory; 0 where the leg was run alone."""
     flushed: bool
+    address: int
+    """That the failure is about; -1: none."""
+    stuck: str
+    """Of a hang: the kind of request that has no answer, if one has not."""
     statistics: Statistics
+
+    @property
+    def ending(self) -> str:
+        """The failure, with what is stuck: ``hang store``."""
+        return f"{self.failure} {self.stuck}".rstrip()
 
     @property
     def outcome(self) -> Outcome:
@@ -192,32 +134,6 @@ class LegResult:
             self.statistics,
             self.flushed,
         )
-
-
-class SystemForm:
-    """What legs on one description share, as the native engine wants it."""
-
-    def __init__(self, protocol: NativeProtocol, leg: Leg, rules: HandoverRules) -> None:
-        self.description = description = leg.description
-        self.agents = agents = leg.program.agents
-        self.rules = rules
-        self.sizes = sizes_of(description)
-        self.plan: Words = protocol.plans.template(description)
-        steps = rules.steps or (HandoverSteps(),) * len(agents)
-        isolation = rules.isolation_groups or (0,) * len(agents)
-        self._arrays: tuple[npt.NDArray[Any], ...] = (
-            np.array([agent.adds for agent in agents], np.uint8),
-            np.array([agent.requester for agent in agents], np.uint32),
-            np.array([agent.lanes for agent in agents], np.uint32),
-            np.array(isolation, np.int64),
-            np.array([each.bits for each in steps], np.uint8),
-        )
-        *self.agent_arrays, self.steps = (array.ctypes.data for array in self._arrays)
-        used = sorted({agent.requester for agent in agents if agent.adds})
-        self.flushable = all_flush(protocol.info, description, used)
-
-    def serves(self, leg: Leg) -> bool:
-        return self.description is leg.description and self.agents == leg.program.agents
 
 
 class Counts:
@@ -279,14 +195,34 @@ class LegBatch:
         ``log``: the first transitions of the last leg are written there.
         ``counted``: what the leg, which is the only one, costs is :meth:`counted` afterwards.
         """
-        if not self._block.size:
-            free = native_system.available_memory()
-            self._block = zeroed_block(min(_BLOCK, _BLOCK if free is None else free // 4))
-            self._arena = np.empty(_ARENA, np.uint8)
+        self._reserve()
         found: list[LegResult] = []
         while len(found) < len(legs):
             found += self._call(legs[len(found) :], counts, on_progress, log, counted)
         return found
+
+    def passes(self, leg: Leg, library: Library, changes: Sequence[RowChange]) -> list[bool | None]:
+        """Whether a leg passes with each of these rows; None: it takes more room or time than
+        there is. ``library``: of `Libraries.for_changes`."""
+        self._reserve()
+        del self._forms[:-_KEPT]
+        self._kept.clear()
+        job = self._job(leg, self._form_of(leg), None)
+        jobs = (Job * len(changes))(*[job] * len(changes))
+        for each, change in zip(jobs, changes):
+            each.change = ctypes.addressof(change)
+        words = np.zeros((len(jobs), len(ResultWord)), np.uint64)
+        memory = self._memory(_CHANGED_STEPS, None)
+        at = ctypes.addressof(memory)
+        done = 0
+        more = np.zeros(1, np.uint64)
+        while done < len(jobs) and not more[0]:
+            left, results = ctypes.addressof(jobs[done]), words[done:].ctypes.data
+            rest = (len(jobs) - done, at, _CALL, results, more.ctypes.data)
+            done += self.call(library.run_legs, left, *rest)
+        ends = {RunStatus.IDLE: True, RunStatus.FINDING: False}
+        known = [ends.get(RunStatus(status)) for status in words[:done, ResultWord.STATUS].tolist()]
+        return [*known, *[None] * (len(jobs) - done)]
 
     def counted(self) -> Counted:
         """What the leg of the last call, which was counted, has cost."""
@@ -297,6 +233,24 @@ class LegBatch:
         """Add the transitions so far of a leg that was interrupted."""
         assert self._library is not None
         self._library.add_counts(self._block.ctypes.data, counts.cells.ctypes.data)
+
+    def _reserve(self) -> None:
+        if not self._block.size:
+            free = native_system.available_memory()
+            self._block = zeroed_block(min(_BLOCK, _BLOCK if free is None else free // 4))
+            self._arena = np.empty(_ARENA, np.uint8)
+
+    def _memory(self, steps: int, log: Log | None) -> Memory:
+        """What calls are handed of it."""
+        return Memory(
+            self._block.ctypes.data,
+            self._block.size,
+            self._arena.ctypes.data,
+            self._arena.size,
+            steps,
+            self._grown.ctypes.data,
+            None if log is None else ctypes.addressof(log),
+        )
 
     def _call(
         self,
@@ -324,7 +278,7 @@ class LegBatch:
     def _run_jobs(
         self,
         library: Library,
-        jobs: list[_Job],
+        jobs: list[Job],
         legs: Sequence[Leg],
         counts: Counts | None,
         on_progress: Callable[[LegResult], None] | None,
@@ -333,20 +287,12 @@ class LegBatch:
         words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
         words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
         more = np.zeros(1, np.uint64)
-        rows = None if log is None else _Log(log.rows.ctypes.data, len(log.rows), 0)
-        memory = _Memory(
-            self._block.ctypes.data,
-            self._block.size,
-            self._arena.ctypes.data,
-            self._arena.size,
-            _STEPS,
-            self._grown.ctypes.data,
-            None if rows is None else ctypes.addressof(rows),
-        )
+        rows = None if log is None else Log(log.rows.ctypes.data, len(log.rows), 0)
+        memory = self._memory(_STEPS, rows)
         at = ctypes.addressof(memory)
         done = 1
         if jobs:
-            array = (_Job * len(jobs))(*jobs)
+            array = (Job * len(jobs))(*jobs)
             done = self.call(
                 library.run_legs,
                 *(array, len(jobs), at, _CALL, words.ctypes.data, more.ctypes.data),
@@ -374,12 +320,12 @@ class LegBatch:
         """Every call of compiled code that runs legs passes here, for those that measure them."""
         return function(*arguments)
 
-    def _jobs(self, legs: Sequence[Leg], counts: Counts | None) -> tuple[Library, list[_Job]]:
+    def _jobs(self, legs: Sequence[Leg], counts: Counts | None) -> tuple[Library, list[Job]]:
         """Of the legs at the beginning that one call of one object can run."""
         form = self._form_of(legs[0])
         library = self._protocol.library(form.sizes, legs[0].program.lane_address.size)
         cells = None if counts is None else counts.cells.ctypes.data
-        jobs: list[_Job] = []
+        jobs: list[Job] = []
         self._kept.clear()
         size = 0
         for leg in legs:
@@ -392,7 +338,7 @@ class LegBatch:
             jobs.append(self._job(leg, form, cells))
         return library, jobs
 
-    def _job(self, leg: Leg, form: SystemForm, counts: int | None) -> _Job:
+    def _job(self, leg: Leg, form: SystemForm, counts: int | None) -> Job:
         """Racing loads are judged by what stores have left, which is derived here, and so is what
         the native loops would have to derive in several blocks."""
         racing = judges_racing_loads(leg.program, form.rules)
@@ -400,10 +346,10 @@ class LegBatch:
             leg = with_derived(leg)
             self._kept.append(leg)
         if not racing:
-            return _job(leg, form, counts, None)
+            return job_of(leg, form, counts, None)
         versions = [*version_arrays(leg.program, versions_of(leg.program)).values()]
         self._kept.append(versions)
-        return _job(leg, form, counts, versions)
+        return job_of(leg, form, counts, versions)
 
     def _form_of(self, leg: Leg) -> SystemForm:
         for form in reversed(self._forms):
@@ -428,6 +374,7 @@ class LegBatch:
             tables = counts.tables()
             for name, cells in run.counts().items():
                 tables[name].table[:] += cells.table
+        finding = outcome.finding
         return LegResult(
             run.failure,
             outcome.episodes,
@@ -437,6 +384,8 @@ class LegBatch:
             run.system.trace_hash,
             0,
             outcome.flushed,
+            -1 if finding is None else finding.address,
+            "" if finding is None else finding.stuck,
             outcome.statistics,
         )
 
@@ -467,6 +416,8 @@ class LegBatch:
             row[ResultWord.TRACE_HASH],
             row[ResultWord.MEMORY_HASH],
             bool(row[ResultWord.FLUSHED]),
+            -1 if row[ResultWord.ADDRESS] == NONE else row[ResultWord.ADDRESS],
+            "" if row[ResultWord.STUCK] == NONE else KIND_NAMES[row[ResultWord.STUCK]],
             statistics,
         )
 
@@ -475,46 +426,3 @@ def _verdict(row: list[int]) -> Verdict:
     if row[ResultWord.VERDICT]:
         return _VERDICTS[row[ResultWord.VERDICT] - 1]
     return ERROR_VERDICTS.get(_ERRORS[row[ResultWord.ERROR_KIND] - 1], Verdict.PROTOCOL_ERROR)
-
-
-def _places(program: Program, names: Iterable[str]) -> list[int]:
-    return [getattr(program, name).ctypes.data for name in names]
-
-
-def _job(
-    leg: Leg,
-    form: SystemForm,
-    counts: int | None,
-    versions: Sequence[npt.NDArray[Any]] | None,
-) -> _Job:
-    program = leg.program
-    derived = _NOT_DERIVED if not program.derived else _places(program, _DERIVED)
-    limit = leg.deadlock_limit
-    return _Job(
-        program.agent_count,
-        program.lanes,
-        program.episodes,
-        program.actions,
-        program.groups,
-        program.waits,
-        program.run_key & ((1 << 64) - 1),
-        program.line_size.bit_length() - 1,
-        *form.agent_arrays,
-        *_places(program, _ARRAYS),
-        *derived,
-        limit,
-        slice_ticks(limit),
-        DRAIN_LIMITS * limit,
-        form.rules.blind,
-        form.rules.copies_stay,
-        form.flushable,
-        form.steps,
-        FLUSHES,
-        READ_BACKS,
-        form.plan.ctypes.data,
-        len(form.plan),
-        counts,
-        versions is not None,
-        0 if versions is None else len(versions[0]),
-        *(array.ctypes.data for array in versions or ()),
-    )

@@ -135,8 +135,11 @@ class Shrinker:
         self._candidates = 0
         self._steps = (*program_steps(), *system_steps(protocol))
         self._policy = leg.description.network.delays if is_drawn(leg.description) else ""
+        self._reading = (*reading_steps(),)
         self._retimed = False
         self._keys = _RUN_KEYS
+        self._fruitless: dict[Step, tuple[Leg, int]] = {}
+        """Steps that could remove nothing: from which leg, tried with how many run keys."""
 
     def run(self) -> Shrunk:
         """Search to the end, to the limit, or to Ctrl-C. Raises DoesNotFail."""
@@ -226,6 +229,10 @@ class Shrinker:
 
     def _minimise(self, step: Step) -> bool:
         """Remove pieces in ever smaller chunks."""
+        keys = self._keys if self._retimed and step.retimed else 1
+        leg, tried = self._fruitless.get(step, (None, 0))
+        if leg is self._best and tried >= keys:
+            return False
         removed = False
         chunk = count = step.count(self._best)
         while chunk:
@@ -240,6 +247,8 @@ class Shrinker:
                 first = place if left < count else place + chunk
                 count = left
             chunk //= 2
+        if not removed:
+            self._fruitless[step] = self._best, keys
         return removed
 
     def _without(self, step: Step, first: int, chunk: int, count: int) -> Iterator[_Candidate]:
@@ -288,7 +297,7 @@ class Shrinker:
     def _read_better(self) -> bool:
         """Small numbers, where the failure survives it."""
         better = False
-        for step in reading_steps():
+        for step in self._reading:
             better |= self._minimise(step)
         return better
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -19,32 +19,20 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol
 from tester import forks
-from tester.campaign.campaign import AnyRun, Campaign, kind_of
+from tester.campaign.campaign import AnyRun, Campaign, ending_of
 from tester.campaign.engine_diff import Steps, traced_in_python, traced_natively
 from tester.campaign.workers import WorkerDied
-from tester.engines.selection import CANNOT
+from tester.engines.selection import CANNOT, Chosen
 from tester.errors import ConfigError
-from tester.execution.events import Finding, Verdict
+from tester.native.transition_log import TransitionLog
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import shape_errors
-from tester.program.replay_file import Leg, with_expectations
+from tester.program.replay_file import Leg, with_derived, with_expectations
 
 _IN_A_BATCH: Final = 32
 """Candidates, at most, in one call of the engine."""
 _AT_A_TIME: Final = 8
 """Candidates for each helper."""
-
-
-def ending_of(run: AnyRun) -> str:
-    """How a run that is over has failed; empty: it passed.
-
-    As `tester.campaign.campaign.kind_of`; a hang also keeps what is stuck: ``hang store``.
-    """
-    finding = run.outcome.finding
-    if finding is None:
-        return ""
-    kind = kind_of(run, finding)
-    return f"{kind} {finding.stuck}".rstrip() if finding.verdict is Verdict.HANG else kind
 
 
 def derived(leg: Leg) -> Leg:
@@ -56,25 +44,40 @@ def _is_program(leg: Leg) -> bool:
     return not (shape_errors(leg.program) or access_errors(leg.program))
 
 
+@dataclass(frozen=True)
+class Traced:
+    """A run: its transitions, how it failed (see `Campaign.endings_of`), and the address that the
+    failure is about; -1: none."""
+
+    steps: Steps
+    ending: str
+    address: int
+
+
+def _traced(steps: Steps, run: AnyRun) -> Traced:
+    finding = run.outcome.finding
+    return Traced(steps, ending_of(run), -1 if finding is None else finding.address)
+
+
 class Trials:
     """Runs them in this process. ``most``: so many at a time are worth while."""
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
         self.most = _IN_A_BATCH
+        self._log = TransitionLog()
 
     def endings(self, legs: Sequence[Leg], sound: bool = False) -> list[str]:
         """How each of the candidates ends; what is not a leg passes. ``sound``: their programs
         are known to be ones."""
         ready = [(place, leg) for place, leg in enumerate(legs) if sound or _is_program(leg)]
         try:
-            failures = self._campaign.failures_of([leg for _, leg in ready])
+            endings = self._campaign.endings_of([leg for _, leg in ready])
         except ConfigError:  # one of them has agents that its system has not
             return [self.ending(leg) for leg in legs]
         found = [""] * len(legs)
-        for (place, leg), failure in zip(ready, failures, strict=True):
-            # What is stuck is seen in a run of its own.
-            found[place] = self.ending(leg) if failure == Verdict.HANG.value else failure
+        for (place, _), ending in zip(ready, endings, strict=True):
+            found[place] = ending
         return found
 
     def ending(self, leg: Leg) -> str:
@@ -87,6 +90,10 @@ class Trials:
     def protocol(self) -> LoadedProtocol:
         return self._campaign.protocol
 
+    @property
+    def engine(self) -> Chosen:
+        return self._campaign.engine
+
     def machines_of(self, leg: Leg) -> list[tuple[str, int]]:
         """Machine and number there of each controller, in the order of their own numbers."""
         return [
@@ -95,22 +102,30 @@ class Trials:
             for number in range(len(leg.description.instances_of(machine.MACHINE)))
         ]
 
-    def traced(self, leg: Leg) -> tuple[Steps, Finding | None]:
+    def traced(self, leg: Leg) -> Traced:
         """The transitions of a leg, and what it ends with."""
+        engine = self._campaign.engine
+        if engine.batch is not None:
+            with suppress(*CANNOT):
+                [result] = engine.batch.run([leg], log=self._log)
+                if result.transitions < len(self._log.rows):
+                    steps = self._log.transitions.copy()
+                    return Traced(steps, result.ending, result.address)
+        return self._traced_alone(with_derived(leg))
+
+    def _traced_alone(self, leg: Leg) -> Traced:
         native = self._campaign.engine.native
         if native is not None:
             with suppress(*CANNOT):
-                steps, outcome = traced_natively(native, leg)
-                return steps, outcome.finding
-        steps, outcome = traced_in_python(self.protocol, leg)
-        return steps, outcome.finding
+                return _traced(*traced_natively(native, leg))
+        return _traced(*traced_in_python(self.protocol, leg))
 
     def last_transition(self, leg: Leg) -> str:
         """``TCP.V.Load``: the last one on the line that a failure is about; empty: none is."""
-        steps, finding = self.traced(leg)
-        if finding is None or finding.address < 0:
+        traced = self.traced(leg)
+        if traced.address < 0:
             return ""
-        here = steps[steps[:, 2] == finding.address & -leg.program.line_size]
+        here = traced.steps[traced.steps[:, 2] == traced.address & -leg.program.line_size]
         if not len(here):
             return ""
         controller, state, event = here[-1, [1, 3, 4]].tolist()
@@ -119,11 +134,11 @@ class Trials:
             (machine.MACHINE, machine.STATES.name_of(state), machine.EVENTS.name_of(event))
         )
 
-    def traced_if_possible(self, leg: Leg) -> tuple[Steps, Finding | None] | None:
+    def traced_if_possible(self, leg: Leg) -> Traced | None:
         """The same for a candidate; None: it is no leg."""
         try:
-            return self.traced(derived(leg))
-        except (ConfigError, ValueError):
+            return self.traced(leg) if _is_program(leg) else None
+        except ConfigError:
             return None
 
     def __enter__(self) -> Trials:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,15 @@ CLEAN = {
     "MSI": (Bounds(), 5_614),
     "MESI_Two_Level": (Bounds(), 9_166),
     "MESI_Two_Level with an engine": (Bounds(locations=1, engines=True), 432_492),
+    "MOESI_CMP_directory": (Bounds(), 68_149),
+    "MOESI_CMP_directory with two agents": (Bounds(agents=2, locations=1), 442_489),
 }
+BOUNDED = (
+    (Bounds(caches=1, lines=2, locations=1), 3, 26_268),
+    (Bounds(lines=2, locations=1), 1, 32_774),
+    (Bounds(locations=1, engines=True), 3, 691_762),
+)
+"""Systems of MOESI_CMP_directory in which unblocks pile up: how many messages may be under way."""
 DEFECTS = {
     "MI_example": (Bounds(engines=True), Kind.VALUE, 9),
     "MSI": (Bounds(lines=2, locations=1), Kind.ERROR, 14),
@@ -41,6 +50,13 @@ def test_the_smallest_systems_are_clean(name: str, gem5_root: Path) -> None:
     assert (found.verdict, found.statistics.states) == (Verdict.EXHAUSTED, states)
 
 
+@pytest.mark.parametrize(("bounds", "bound", "states"), BOUNDED)
+def test_within_a_bound(bounds: Bounds, bound: int, states: int, gem5_root: Path) -> None:
+    directory = load_protocol(path_of("MOESI_CMP_directory", gem5_root), native=True)
+    found = explore(directory, bounds, replace(RULES, bound=bound))
+    assert (found.verdict, found.statistics.states) == (Verdict.EXHAUSTED, states)
+
+
 @pytest.mark.parametrize("name", DEFECTS)
 def test_known_defects_are_found(name: str, gem5_root: Path) -> None:
     bounds, kind, steps = DEFECTS[name]
@@ -50,9 +66,9 @@ def test_known_defects_are_found(name: str, gem5_root: Path) -> None:
 
 
 def test_what_cannot_be_explored_is_named(gem5_root: Path) -> None:
-    directory = load_protocol(path_of("MOESI_CMP_directory", gem5_root), native=True)
-    with pytest.raises(ConfigError, match="useTimerTable of class"):
-        explore(directory, Bounds(), RULES)
+    token = load_protocol(path_of("MOESI_CMP_token", gem5_root), native=True)
+    with pytest.raises(ConfigError, match=r"L1Cache\.persistentTable of class"):
+        explore(token, Bounds(), RULES)
     mesi = load_protocol(path_of("MESI_Two_Level", gem5_root), native=True)
     prefetches = (("machine.L1Cache.parameters.enable_prefetch", True),)
     with pytest.raises(ConfigError, match=r"with L1Cache\.prefetcher: set machine"):

@@ -54,8 +54,8 @@ class Row:
         rank = {None: "-", NOT_BLAMED: "no"}.get(self.rank, str((self.rank or 0) + 1))
         return (
             f"| {self.name} | {s.kind} | {before:,} | {after.accesses} | {after.threads} "
-            f"| {after.lines} | {self.caches} | {s.candidates:,} | {self.seconds:.1f} "
-            f"| {self.blame_seconds:.1f} | {rank} | {'; '.join((s.cut, *self.wrong)).strip('; ')} |"
+            f"| {after.lines} | {self.caches} | {s.candidates:,} | {self.seconds:.2f} "
+            f"| {self.blame_seconds:.2f} | {rank} | {'; '.join((s.cut, *self.wrong)).strip('; ')} |"
         )
 
 
@@ -136,6 +136,7 @@ def summary(found: list[Row]) -> list[str]:
     """The figures that the bars are about."""
     accesses = sorted(row.shrunk.after.accesses for row in found)
     ranks = [row.rank for row in found if row.rank is not None]
+    whole = [row.seconds + row.blame_seconds for row in found]
     rates = [row.shrunk.candidates / row.seconds for row in found if row.seconds]
     return [
         f"{len(found)} bugs: accesses median {median(accesses):g}, nine of ten at most "
@@ -143,10 +144,9 @@ def summary(found: list[Row]) -> list[str]:
         f"threads median {median(row.shrunk.after.threads for row in found):g}, lines median "
         f"{median(row.shrunk.after.lines for row in found):g}, at most 2 first-level caches in "
         f"{sum(row.caches <= 2 for row in found) / len(found):.0%}",
-        f"seconds median {median(row.seconds for row in found):.1f}, most "
-        f"{max(row.seconds for row in found):.1f}; blame median "
-        f"{median(row.blame_seconds for row in found):.1f}; candidates a second, median "
-        f"{median(rates):,.0f}",
+        f"seconds median {median(row.seconds for row in found):.2f}, most "
+        f"{max(row.seconds for row in found):.1f}; with blame median {median(whole):.2f}, most "
+        f"{max(whole):.1f}; candidates a second, median {median(rates):,.0f}",
         f"blamed: {share(ranks, 99):.0%} hold a planted transition, {share(ranks, 1):.0%} as the "
         f"first (of {len(ranks)})",
     ]

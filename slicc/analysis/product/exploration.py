@@ -48,6 +48,7 @@ _REST: Final = 400
 """Deliveries after which a system that asks for nothing new is given up."""
 _ASKING: Final = 5
 """Of eight draws, how many ask for something; the others deliver a message."""
+_OUTSIDE: Final = (PROCESSOR, PRESSURE, TIMER)
 _LEFT: Final = ("waiting", "unanswered", "kept")
 """What may be left at rest: of several the first, from which the others often follow."""
 _MASK: Final = (1 << 64) - 1
@@ -98,6 +99,8 @@ class _Walk:
     """By channel, the moves that sent its messages."""
     left: dict[Channel, int] = field(default_factory=dict)
     """By channel, the last move that looked at the head and left it there."""
+    states: dict[int, int] = field(default_factory=dict)
+    """By machine, its last move to another state."""
     guessed: bool = False
     """An unknown condition is on the way: this may be no moment of a real system."""
     doubtful: bool = False
@@ -198,7 +201,28 @@ class Exploration:
         walk.held[index], walk.channels = outcome.held, after
         _remember(walk, channel, outcome, fresh)
         found.moves += 1
+        if outcome.move.state != outcome.move.next:
+            walk.states[index] = len(walk.way) - 1
+            self._look_at_writers(walk, found, index)
         return True
+
+    def _look_at_writers(self, walk: _Walk, found: Findings, index: int) -> None:
+        """Report another machine of the type that may write the line, too."""
+        model, move = self._nodes[index][0], walk.way[-1]
+        if walk.guessed or walk.doubtful or move.next not in model.writing:
+            return
+        for other, number in walk.states.items():
+            state = walk.way[number].next
+            if other != index and self._nodes[other][0] is model and state in model.writing:
+                asked = [
+                    each
+                    for each in walk.way[number + 1 :]
+                    if each.machine == self._nodes[other][1] and each.source not in _OUTSIDE
+                ]
+                blamed = asked[-1] if asked else move
+                first, second = sorted((move.next, state))
+                where = (first, second, blamed.machine, blamed.message, "", self._span(blamed))
+                self._report(found, Happening("writers", model.machine.name, *where), walk)
 
     def _note(
         self, walk: _Walk, found: Findings, attempt: Attempt, channel: Channel, message: int

@@ -104,6 +104,11 @@ class Model:
             place for place, port in places if makes_room(machine, machine.in_ports[place].body)
         ]
         self.starts_requests = bool(self.asked)
+        self.writing = {
+            member.name
+            for member in machine.states.members
+            if member.permission is ir.AccessPermission.READ_WRITE
+        }
 
     def holds(self, tables: tuple[tuple[str, Value], ...]) -> bool:
         """Whether the line is in one of the caches."""

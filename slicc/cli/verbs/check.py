@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from difflib import unified_diff
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ def check(options: CheckOptions) -> None:
 
 def _document(session: Session, options: CheckOptions) -> str:
     """The findings as stdout has them; empty: they are on stderr."""
+    if options.diagnostics in TO_STDERR:
+        return ""
     from slicc.diagnostics import results
     from slicc.text.results.github import github_text
     from slicc.text.results.junit import junit_text
@@ -63,7 +66,7 @@ def _document(session: Session, options: CheckOptions) -> str:
             cases = results.as_cases(found, passed, options.warnings_are_errors)
             return junit_text(Suite("slicc check", cases))
         case _:
-            return ""
+            raise AssertionError(options.diagnostics)
 
 
 def _examine(
@@ -72,10 +75,13 @@ def _examine(
     """Add what the analysis finds; leave out what is allowed, ignored or not selected."""
     from slicc.analysis import analyse
     from slicc.analysis.allowances import without_allowed
+    from slicc.cli.capacities import capacities_of
 
     if options.analysis:
         for compiled in protocols:
-            for found in analyse(compiled.protocol, options.select or None):
+            capacities = partial(capacities_of, compiled.path, options.system)
+            slugs = options.select or None
+            for found in analyse(compiled.protocol, slugs, capacities=capacities):
                 sink.add(found)
     sources = [source for compiled in protocols for source in compiled.sources]
     left, invalid = without_allowed(sink.diagnostics, sources)

@@ -157,7 +157,7 @@ def package(protocol: ir.Protocol, mutants: Sequence[ir.Protocol] = ()) -> Packa
     for machine in views:
         files[f"{machine.name}.hpp"] = _render("machine.hpp.jinja", machine)
     files["protocol.cpp"] = _render("protocol.cpp.jinja", view, machines=views)
-    coded = encoding(protocol, names, [writer.scope for writer in writers])
+    coded = encoding(protocol, names, [writer.scope for writer in writers], definitions.kinds)
     files["encoding.hpp"] = _render("encoding.hpp.jinja", view, coded=coded)
     files = {name: placed(text, name) for name, text in files.items()}
     files[SITES] = _rows([("", 0, None), *sites.places])
@@ -351,7 +351,7 @@ def _metadata(
     ``required``: objects that a system must give a machine to be run by this engine.
     ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry.
     ``prefetchers``: what it refuses where it is used. ``spent``: events of messages that it need
-    not deliver."""
+    not deliver. ``fields``: of entries and records, that invariants may ask for."""
     machines = [
         {
             "name": writer.machine.name,
@@ -371,6 +371,10 @@ def _metadata(
         "numbered": coded.refusals.numbered,
         "prefetchers": coded.refusals.prefetchers,
         "spent": [event for each in coded.spent for event in each.events],
+        "fields": [
+            [each.machine, each.storage, each.name, each.sort, each.members]
+            for each in coded.fields
+        ],
     }
     return json_text(data, indent=1) + "\n"
 

@@ -64,6 +64,7 @@ class Transitions:
     def texts(self) -> Iterator[str]:
         yield from self._arrays()
         yield from self.stalls()
+        yield from self.changed()
         yield self.trigger()
 
     def stalls(self) -> Iterator[str]:
@@ -127,20 +128,77 @@ class Transitions:
             if self._asks_for_current():
                 out.line("c.transition_state = state;")
                 out.line("c.transition_event = event;")
-            out.line("i32 next = state;")
             handed = ", ".join(["address", *[name for name, _ in pointers]])
             out.line(f"Transaction t = {{{handed}}};")
+            with out.block("if constexpr (CHANGES)"):
+                out.line("const bool changes = changed_here(x, c.machine, cell(state, event));")
+                out.line("if (changes) return changed(x, c, t, state, event, polling);")
+            out.line("i32 next = state;")
             with out.block(f"switch ({self.selector})"):
                 self.rows(out)
                 out.line("default:")
                 out.line("    return undefined_transition(x, State::NUM, Event::NUM);")
-            out.line("if (UNLIKELY(troubled(x))) return true;")
-            out.line("x.counts[c.counts + static_cast<u32>(state * STRIDE + event)]++;")
-            self._conclude(out)
-            out.line("if (UNLIKELY(troubled(x))) return true;")
-            out.line("observe(x, c, address, state, event, next);")
-            out.line("return true;")
+            self._end(out)
         return out.text()
+
+    def _end(self, out: Emitter) -> None:
+        """What follows the actions."""
+        out.line("if (UNLIKELY(troubled(x))) return true;")
+        out.line("x.counts[c.counts + static_cast<u32>(state * STRIDE + event)]++;")
+        self._conclude(out)
+        out.line("if (UNLIKELY(troubled(x))) return true;")
+        out.line("observe(x, c, address, state, event, next);")
+        out.line("return true;")
+
+    # -------------------------------------------------------------- a row that is changed
+
+    def changed(self) -> Iterator[str]:
+        """The row that a run is handed in place of one of the table: see row_change.hpp."""
+        yield self._acts()
+        out = Emitter()
+        given = "Context& x, Machine& c, Transaction& t, i32 state, i32 event, u32 polling"
+        out.comment("Run the changed row; false if it stalled.")
+        with out.block(f"inline COLD bool changed({given})"):
+            out.line("const RowChange& change = *x.change;")
+            out.line("[[maybe_unused]] const u64 address = t.address;")
+            out.line("i32 next = static_cast<i32>(change.next);")
+            if any(row.next.kind is ir.NextKind.COMPUTED for row, _ in self._alike()):
+                before, call = self._call("getNextState", ["address"])
+                out.line(f"if (change.next == NEXT_COMPUTED) {{ {before} next = {call}; }}")
+            self._guards(out)
+            out.line("change_used(x);")
+            out.line("for (u64 i = 0; i < change.actions; i++) act(x, c, t, change.action[i]);")
+            self._end(out)
+        yield out.text()
+
+    def _acts(self) -> str:
+        out = Emitter()
+        rows = [row for row, _ in self._alike() if not row.stalls]
+        actions = dict.fromkeys(action for row in rows for action in row.actions)
+        out.comment("An action by its number: that of its first use, cell by cell.")
+        head = "inline COLD void act(Context& x, Machine& c, Transaction& t, u64 number)"
+        with out.block(head), out.block("switch (number)"):
+            for number, action in enumerate(actions):
+                out.line(f"case {number}: {self._run(action)} break;")
+        return out.text()
+
+    def _guards(self, out: Emitter) -> None:
+        """What may hold the row back is what holds back another row."""
+        held = [
+            each
+            for each in self._alike()
+            if each[0].needs or each[0].stalls or each[0].request_types
+        ]
+        if not held:
+            return
+        with out.block("switch (change.guard)"):
+            for row, cells in held:
+                for cell in cells:
+                    out.line(f"case {self.cell(cell)}:")
+                with out.indented():
+                    self._needs(out, row)
+                    self._requests(out, row)
+                    out.line("return protocol_stall(x, c, polling);" if row.stalls else "break;")
 
     @staticmethod
     def _step(out: Emitter, before: str, call: str) -> None:
@@ -154,17 +212,20 @@ class Transitions:
         )
 
     def rows(self, out: Emitter) -> None:
-        cells: dict[int, list[ir.Cell]] = {}
-        for cell in self.machine.cells:
-            cells.setdefault(cell.transition, []).append(cell)
-        for number, alike in cells.items():
-            transition = self.machine.transitions[number]
+        for transition, alike in self._alike():
             place = f"{file_name(transition.span)}:{transition.span.line}"
             for index, cell in enumerate(alike):
                 note = cpp_source.beside(place) if index == 0 else ""
                 out.line(f"case {self.cell(cell)}:{note}")
             with out.indented():
                 self.row(out, transition)
+
+    def _alike(self) -> list[tuple[ir.Transition, list[ir.Cell]]]:
+        """Each row that is used, with its cells."""
+        cells: dict[int, list[ir.Cell]] = {}
+        for cell in self.machine.cells:
+            cells.setdefault(cell.transition, []).append(cell)
+        return [(self.machine.transitions[number], alike) for number, alike in cells.items()]
 
     def cell(self, cell: ir.Cell) -> str:
         """The number of a cell's row."""
@@ -187,10 +248,13 @@ class Transitions:
             out.line("return protocol_stall(x, c, polling);")
             return
         for action in node.actions:
-            call = f"{self.own.actions[action.name]}(x, c, t);"
-            number = self.numbers.get(action)
-            out.line(call if number is None else f"x.action = {number}; {call}")
+            out.line(self._run(action))
         out.line("break;")
+
+    def _run(self, action: ir.ActionRef) -> str:
+        call = f"{self.own.actions[action.name]}(x, c, t);"
+        number = self.numbers.get(action)
+        return call if number is None else f"x.action = {number}; {call}"
 
     def _needs(self, out: Emitter, node: ir.Transition) -> None:
         targets = [(self.reported.slot_target(each.target), each) for each in node.needs]

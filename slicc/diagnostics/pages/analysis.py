@@ -189,6 +189,26 @@ CODES: tuple[Code, ...] = (
         instead="transition(W, LastPart, I) { d_done; r_return; f_free; p_popPart; }",
     ),
     Code(
+        "two-writers",
+        "two machines that may write a line at the same time",
+        what="Two machines of one type are in states whose permission is `Read_Write`, for the "
+        f"same line.\n{_WALKED}",
+        why="A store of either is not seen by the other: there may be many readers, or one writer.",
+        example='W, AccessPermission:Read_Write, desc="asked for";',
+        instead='W, AccessPermission:Busy, desc="asked for";',
+    ),
+    Code(
+        "waiting-cycle",
+        "ports that wait for each other",
+        what="The head of each port may have to wait for the next one of the circle: it is stalled "
+        "in a state that only\nmessages of that port leave, or what it sends needs room there, and "
+        "the buffers are bounded in the\nsystem (the file of the protocol's name with `.toml`). "
+        "Whether all of them can wait at once is not followed.",
+        why="If they do, nothing of them moves again: a deadlock.",
+        example="transition(W, Part) { z_stall; }",
+        instead="transition(W, Part) { c_count; p_popPart; }",
+    ),
+    Code(
         "invalid-allowance",
         "a `slicc: allow` comment that allows nothing",
         what="`// slicc: allow(SLUG) reason` allows one kind of warning: behind code on its line, "

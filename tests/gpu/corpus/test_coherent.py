@@ -20,9 +20,10 @@ RUNS = [
     *((case, "clang19-O2") for case in (*programs.CASES, *mixed.CASES, *races.CASES, *arith.CASES)),
     *((case, "clang14-O2-gfx900") for case in (*algorithms.CASES, *waves.CASES, *races.CASES)),
     *((case, "clang19-O2-gfx900") for case in (*basic.CASES, *programs.CASES, *mixed.CASES)),
-    *((case, "clang14-O0-gfx900") for case in programs.CASES),
 ]
 """Each once; those that share memory between groups with both compilers."""
+UNOPTIMISED = [(case, "clang14-O0-gfx900") for case in programs.CASES]
+"""As slow as they are long; the functional device runs them in the suite."""
 ON_PYTHON = [
     *((case, "clang14-O2") for case in basic.CASES[::2]),
     *((case, "clang19-O2") for case in races.CASES[::2]),
@@ -34,7 +35,13 @@ def _names(runs: list[tuple[Case, str]]) -> list[str]:
     return [f"{case.name}-{how}" for case, how in runs]
 
 
-@pytest.mark.parametrize(("case", "configuration"), sampled(RUNS, 10, MATRIX, ids=_names(RUNS)))
+@pytest.mark.parametrize(
+    ("case", "configuration"),
+    [
+        *sampled(RUNS, 10, MATRIX, ids=_names(RUNS)),
+        *(pytest.param(*run, marks=MATRIX) for run in UNOPTIMISED),
+    ],
+)
 def test_ends_as_the_oracle_says(case: Case, configuration: str) -> None:
     ahead, plain = (coherent_device(engine=EngineChoice.auto, ahead=each) for each in (True, False))
     assert case.complaint(run_case(case, ahead, configuration)) is None

@@ -107,6 +107,7 @@ machine(MachineType:L1Cache, "cache")
   action(f_free, "f") { TBEs.deallocate(address); unset_tbe(); }
   action(c_count, "c") { tbe.parts := tbe.parts - 1; }
   action(d_done, "d") { sequencer.readCallback(address, tbe.DataBlk); }
+  action(z_stall, "z") { }
   action(h_hit, "h") { sequencer.readCallback(address, block); }
   action(p_popPart, "p") { part_in.dequeue(clockEdge()); }
   action(p_popRequest, "pr") { request_in.dequeue(clockEdge()); }
@@ -115,6 +116,7 @@ machine(MachineType:L1Cache, "cache")
   transition(I, Store, W) { a_allocate; q_ask; p_popRequest; }
   transition(I, Fetch, W) { a_allocate; q_ask; p_popRequest; }
   transition(I, Other, W) { a_allocate; q_ask; p_popRequest; }
+  transition(W, Load) { z_stall; }
   transition(W, Part) { c_count; p_popPart; }
   transition(W, LastPart, I) { d_done; r_return; f_free; p_popPart; }
 }

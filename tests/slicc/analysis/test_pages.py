@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from slicc import ir
-from slicc.analysis import RULES, SLUGS, analyse, unused
+from slicc.analysis import RULES, SLUGS, analyse, cycles, unused
 from slicc.analysis.allowances import without_allowed
 from slicc.compiler import compile_source, compile_text
 from slicc.diagnostics.code import Code
@@ -20,6 +20,7 @@ STEPS: Final = 600
 
 AT: Final = {
     "unused-type": "enumeration(Speed)",
+    "two-writers": "transition(I, Fetch, W)",
     "missed-wakeup": "transition(L, Return, F)",
     "unread-message": "enqueue(ask_out",
     "other-message-read": "enqueue(return_out",
@@ -59,7 +60,11 @@ def test_the_example_has_the_finding(code: Code) -> None:
 
 
 def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
-    reported = {slug for rule in RULES for slug in rule.slugs} | {*SLUGS, *unused.SLUGS}
+    reported = {slug for rule in RULES for slug in rule.slugs} | {
+        *SLUGS,
+        *unused.SLUGS,
+        *cycles.SLUGS,
+    }
     assert reported == {code.slug for code in PAGES}
 
 

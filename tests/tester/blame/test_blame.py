@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tester.blame.blame import blame
+from tester.blame.neighbours import neighbours
 from tester.blame.report import as_lines, as_table
 from tester.shrink.trials import Trials
 from tests.tester.shrink.failing import failing
@@ -24,7 +25,8 @@ from tests.tester.shrink.failing import failing
 def test_the_planted_transition_is_blamed(bug: str, transition: str, tmp_path: Path) -> None:
     broken = failing(tmp_path, bug)
     shrunk = broken.shrunk()
-    found = blame(shrunk.leg, shrunk.kind, Trials(broken.campaign))
+    trials = Trials(broken.campaign)
+    found = blame(shrunk.leg, shrunk.kind, trials)
     cells = [suspect.cell for suspect in found.suspects]
     assert transition in cells
     suspect = found.suspects[cells.index(transition)]
@@ -36,3 +38,6 @@ def test_the_planted_transition_is_blamed(bug: str, transition: str, tmp_path: P
     assert lines[0].startswith("1. ")
     assert found.neighbour
     assert lines[-1].startswith("the two runs part at tick ")
+    nearest = neighbours(shrunk.leg, broken.protocol)
+    named = next(each.leg for each in nearest if each.change == found.neighbour)
+    assert trials.ending(named) != shrunk.kind

@@ -17,14 +17,15 @@ def test_the_right_row_makes_a_leg_pass(tmp_path: Path) -> None:
     state, event = machine.STATES.IM, machine.EVENTS.Memory_Data
     cell = ("Directory", state, event)
     row = machine.TRANSITIONS[state, event]
-    assert not passes_with(small, broken.protocol, Change(cell, "as it is", row, True, cell))
+    same = Change(cell, "as it is", row, True, cell)
+    assert not passes_with(small, broken.protocol, same)
     found = {change.words: change for change in changes(broken.protocol, cell)}
-    passing = {w for w, change in found.items() if passes_with(small, broken.protocol, change)}
+    passing = {words for words, each in found.items() if passes_with(small, broken.protocol, each)}
     assert "with k_wakeWaiting" in passing
     assert found["with k_wakeWaiting"].small
     assert len(passing) < len(found)
     assert machine.TRANSITIONS[state, event] is row, "nothing outlives a run"
-    assert not passes_with(small, broken.protocol, Change(cell, "as it is", row, True, cell))
+    assert not passes_with(small, broken.protocol, same)
 
 
 def test_rows_that_differ_least_come_first_and_none_comes_twice() -> None:

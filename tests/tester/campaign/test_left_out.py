@@ -24,7 +24,8 @@ def failing(campaign: Campaign) -> tuple[list[int], str]:
     for number, plan in enumerate(campaign.plans()):
         run, finding = campaign.run_leg(plan.leg)
         if finding is not None:
-            assert alike(campaign.failure_of(plan.leg), kind_of(run, finding)), "on both engines"
+            if not legs:
+                assert alike(campaign.failure_of(plan.leg), kind_of(run, finding))
             legs.append((number, kind_of(run, finding)))
     return [number for number, kind in legs if kind == legs[0][1]], legs[0][1]
 
@@ -90,7 +91,7 @@ def test_few_legs_or_a_runaway_are_not_tried() -> None:
 
 
 def test_one_thing_may_be_behind_several_kinds(tmp_path: Path) -> None:
-    campaign = Campaign(broken("mi-dma-read-leaves-a-transaction", tmp_path), Options(1, 2000))
+    campaign = Campaign(broken("mi-dma-read-leaves-a-transaction", tmp_path), Options(1, 800))
     numbers, kind = failing(campaign)
     found = behind(campaign, {kind: numbers[::2], f"{kind} again": numbers[1::2]})
     assert [each.what for each in found] == ["agents on DMA"]

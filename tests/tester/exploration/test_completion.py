@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from protocols.loader import load_protocol
-from tester.exploration.completion import without_completion
 from tester.exploration.exploration import Verdict, explore
-from tester.exploration.native_search import Edges, Kind, Rules
+from tester.exploration.native_search import Kind, Rules
 from tester.exploration.report import Namer, verdict_line
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import HANG, Bug, BugClass, Edit
-from tests.tester.exploration.systems import protocol, searched
+from tests.tester.exploration.systems import library, protocol, searched
 
 CIRCLES = Bug(
     "msi-data-goes-in-circles",
@@ -76,10 +75,10 @@ def test_states_from_which_nothing_is_completed(
 ) -> None:
     """Steps 0-1, 1-2, 2-1, 2-0 if step 3 is the one that completes; fingerprints in no order."""
     prints = np.array([90, 20, 60], np.uint64)
-    start = np.array([0, 1, 2, 2], np.uint32)
+    start = np.array([0, 1, 2, 2])
     to = np.array([20, 60, 20, 90 if 3 in completing else 60], np.uint64)
-    numbers = np.arange(4)
-    edges = Edges(
-        start, to, prints, np.isin(numbers, completing), np.isin(start, np.array(outstanding))
-    )
-    assert without_completion(edges) == stuck
+    to |= np.isin(np.arange(4), completing).astype(np.uint64)
+    given = (start << 1 | np.isin(start, outstanding)).astype(np.uint32)
+    words = (to.ctypes.data, given.ctypes.data, prints.ctypes.data, 4, 3)
+    found = library("MSI").explore_first_stuck(*words)
+    assert found == (-1 if stuck is None else stuck)

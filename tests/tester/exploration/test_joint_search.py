@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tester.exploration.exploration import Exploration, Verdict, explore
-from tester.exploration.invariants import parse_invariant
+from tester.exploration.invariants.language import parse_invariant
 from tester.exploration.native_search import End, Rules
 from tester.exploration.small_system import Bounds
 from tests.tester.exploration.systems import protocol
@@ -27,7 +27,7 @@ def test_the_same_states_steps_and_cells(jobs: int) -> None:
 
 def test_what_is_found_is_what_one_finds() -> None:
     text = "count(L1Cache in S) < 2"
-    rules = Rules(invariants=(parse_invariant(protocol("MSI").info, text),))
+    rules = Rules(invariants=(parse_invariant(protocol("MSI"), text),))
     one = searched(1, rules, Bounds(locations=1))
     two = searched(2, rules, Bounds(locations=1))
     assert two.verdict is Verdict.FOUND

@@ -55,6 +55,9 @@ def assert_alike(protocol: str, leg: Leg, result: LegResult) -> None:
         outcome.ticks,
         outcome.flushed,
     )
+    found = outcome.finding
+    about = (-1, "") if found is None else (found.address, found.stuck)
+    assert (result.address, result.stuck) == about
     for name in FIELDS:
         assert getattr(result.statistics, name) == getattr(outcome.statistics, name), name
 
@@ -145,6 +148,8 @@ def test_a_leg_that_fails_leaves_its_neighbours_alone() -> None:
     assert [bool(result.failure) for result in results] == [False, True, True, True, False]
     assert results[1].failure == Verdict.WRONG_VALUE.value
     assert results[2].failure == Verdict.HANG.value
+    assert results[2].ending == f"hang {results[2].stuck}" != "hang "
+    assert results[1].ending == results[1].failure
     for leg, result in zip(mixed, results, strict=True):
         assert_alike("MSI", leg, result)
 
@@ -152,10 +157,13 @@ def test_a_leg_that_fails_leaves_its_neighbours_alone() -> None:
 def test_the_campaign_names_the_failures() -> None:
     campaign = Campaign(loaded("MSI"), Options(1, 100), engine("MSI"))
     (leg,) = drawn("MSI", (0,))
-    legs = [leg, wrong(leg), *parts(leg, 2)]
+    legs = [leg, wrong(leg), replace(leg, deadlock_limit=1), *parts(leg, 2)]
     assert campaign.failures_of(legs) == [campaign.failure_of(each) for each in legs]
     in_python = Campaign(loaded("MSI"), Options(1, 100))
     assert in_python.failures_of(legs[:2]) == campaign.failures_of(legs[:2])
+    endings = campaign.endings_of(legs[:3])
+    assert in_python.endings_of(legs[:3]) == endings
+    assert endings[2].startswith("hang ")
 
 
 def test_counts_are_those_of_legs_that_pass() -> None:

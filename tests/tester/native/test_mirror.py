@@ -17,6 +17,7 @@ RUNTIME = {
     "system/prelude": BLOCK,
     "controller/controller": "runtime/controller/base.py",
     "controller/controller_state": "runtime/controller/base.py",
+    "controller/row_change": "runtime/native/row_change.py",
     "requesters/access": "runtime/requesters/port.py",
     "requesters/client": "runtime/requesters/port.py",
     "requesters/external_api": "runtime/native/external_requester.py",

@@ -16,6 +16,7 @@ struct Requester;
 struct Access;
 struct LineRequest;
 struct ClientParts;  // clients of requesters: likewise
+struct RowChange;    // row_change.hpp
 
 struct System {
     u64 magic;
@@ -122,6 +123,7 @@ struct Context {
     u64* steps = nullptr;
     u64 steps_room = 0;
     u64 steps_written = 0;
+    RowChange* change = nullptr;        // of a run with another row
     alignas(8) u8 scratch_bytes[8192];  // what null pointers are replaced by
 };
 

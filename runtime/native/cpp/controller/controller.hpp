@@ -7,6 +7,7 @@
 #pragma once
 
 #include "controller/controller_state.hpp"
+#include "controller/row_change.hpp"
 #include "system/core.hpp"
 
 inline Controller& controller(const Context& x, u32 id);  // system.hpp

@@ -112,6 +112,12 @@ inline void schedule(Context& x, u32 consumer, u64 tick) {
     wheel_wake(x, slot, consumer);
 }
 
+// When an alarm for `tick` goes off, and its consumer is woken.
+inline u64 alarm_tick(Context& x, u32 consumer, u64 tick) {
+    schedule(x, consumer, tick == NONE ? NONE - 1 : tick);  // both never come, but one is pending
+    return tick;
+}
+
 // Deliver an item at the start of `tick`: who receives it is woken then. At the current tick of
 // a running engine it is delivered at once.
 inline void post(Context& x, Message& item, u64 tick) {

@@ -63,8 +63,7 @@ inline void TimerTable_set(Context& x, u32 timer, u64 address, u64 tick) {
         return;
     }
     t.count++;
-    timer_sift(x, t, t.count - 1, {tick, address});
-    schedule(x, t.consumer, tick == NONE ? NONE - 1 : tick);  // both never come, but one is pending
+    timer_sift(x, t, t.count - 1, {alarm_tick(x, t.consumer, tick), address});
 }
 
 inline void TimerTable_unset(Context& x, u32 timer, u64 address) {

@@ -29,6 +29,12 @@ struct Coding {
     u32 agents;
 };
 
+// As a NetDest would have it; empty for one that does not exist.
+inline u64 machine_in_set(const Context& x, MachineID machine) {
+    const i32 node = node_of(x, machine);
+    return node < 0 ? 0 : u64{1} << node;
+}
+
 inline u32 bits_for(u32 values) {
     u32 bits = 0;
     while ((u64{1} << bits) < values) bits++;

@@ -57,6 +57,9 @@ inline void post(Context& x, Message& item, u64 tick, u32 channel) {
     flight_add(x, item, tick, channel);
 }
 
+// An alarm goes off when a choice says so.
+inline u64 alarm_tick(Context&, u32, u64) { return NONE; }
+
 // Requesters and clients always continue at once: no other controller sees what they do next.
 inline void schedule(Context& x, u32 consumer, u64) {
     if (consumer < x.s->controllers) {

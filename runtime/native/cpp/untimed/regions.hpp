@@ -144,6 +144,8 @@ inline Regions state_regions(const Context& x, bool engines) {
     regions.add(s.records);
     regions.add(s.places.offset, u64{s.lines.used} * s.place_stride);
     regions.add(s.stalls);
+    regions.add(s.library.timers);
+    regions.add(s.library.alarms);
     regions.add(s.memory.state);
     regions.add(s.memory.image);
     const ControllerParts& parts = controller_parts(x);

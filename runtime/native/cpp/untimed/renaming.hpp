@@ -29,7 +29,8 @@ struct Permutation {
 struct Renaming {
     bool same;  // the identity
     bool same_lines;
-    Permutation<MAX_NAMED> controllers, nodes, buffers, requesters, caches, tables, directories;
+    Permutation<MAX_NAMED> controllers, nodes, buffers, requesters, caches, tables, directories,
+        perfect, timers;
     Permutation<WHEEL> slots;
     Permutation<MAX_LINES> lines;
     Permutation<MAX_AGENTS> agents;
@@ -113,6 +114,11 @@ inline void rename_everything(const Context& x, Renaming& r) {
                  [&](u32 i) { return owner_in_order(x, i, &MachineShape::tables); });
     rename_owned(r, static_cast<u32>(s.directories_used), r.directories,
                  [&](u32 i) { return owner_in_order(x, i, &MachineShape::directories); });
+    const LibraryTables& library = s.library;
+    rename_owned(r, static_cast<u32>(library.perfect_used), r.perfect,
+                 [&](u32 i) { return owner_in_order(x, i, &MachineShape::perfect_tables); });
+    rename_owned(r, static_cast<u32>(library.timers_used), r.timers,
+                 [&](u32 i) { return timer_table(x, i).consumer; });
     r.slots.identity();
     const u32 channels = static_cast<u32>(s.channels.count);
     for (u32 i = 0; i < channels; i++) r.slots.set(i, renamed_channel(x, r, i));

@@ -224,6 +224,56 @@ inline void code_table(Code& code, u32 table, u32 line) {
 }
 
 template <class Code>
+inline void code_perfect(Code& code, u32 table, u32 line) {
+    Context& x = code.x;
+    const PerfectCacheMemory& t = perfect_cache(x, table);
+    u32& handle = line_place(x, t.records, line);
+    AbstractCacheEntry* entry = or_null<AbstractCacheEntry>(x, handle);
+    if constexpr (Code::READS) {
+        entry = new_entry(x, t.machine);
+        entry->cache = DIRECTORY_CACHE;
+        handle = entry->self;
+    }
+    code_header(code, *entry);
+    code_entry(code, t.machine, *entry);
+}
+
+// 0: the alarm of a line has not gone off, else its turn among those of the timer that have.
+inline u32 turn_of_alarm(const Context& x, const TimerTable& t, u64 tick) {
+    u32 turn = tick != NONE;
+    for (u32 i = 0; turn && i < t.count; i++) turn += timer_alarms(x, t)[i].tick < tick;
+    return turn;
+}
+
+template <class Code>
+inline void code_alarm(Code& code, u32 timer, u32 line) {
+    Context& x = code.x;
+    TimerTable& t = timer_table(x, timer);
+    u32 turn = 0;
+    if constexpr (!Code::READS)
+        turn = turn_of_alarm(x, t, timer_alarms(x, t)[line_place(x, t.places, line) - 1].tick);
+    code.small(turn);
+    if constexpr (Code::READS) {
+        t.count++;
+        timer_sift(x, t, t.count - 1, {turn ? turn : NONE, line_address_of(x, line)});
+    }
+}
+
+template <class Code>
+inline void code_library(Code& code, u32 line) {
+    Context& x = code.x;
+    const LibraryTables& library = x.s->library;
+    code_present(
+        code, &Renaming::perfect, static_cast<u32>(library.perfect_used),
+        [&](u32 i) { return line_place(x, perfect_cache(x, i).records, line) != 0; },
+        [&](u32 i) { code_perfect(code, i, line); });
+    code_present(
+        code, &Renaming::timers, static_cast<u32>(library.timers_used),
+        [&](u32 i) { return line_place(x, timer_table(x, i).places, line) != 0; },
+        [&](u32 i) { code_alarm(code, i, line); });
+}
+
+template <class Code>
 inline void code_storage(Code& code) {
     Context& x = code.x;
     const System& s = *x.s;
@@ -240,6 +290,7 @@ inline void code_storage(Code& code) {
             code, &Renaming::tables, static_cast<u32>(s.tables_used),
             [&](u32 i) { return places[tables[i].records] != 0; },
             [&](u32 i) { code_table(code, i, line); });
+        code_library(code, line);
         code.contents(s.memory.image.in(x) + u64{line} * LINE_WORDS);
     }
 }

@@ -1,7 +1,7 @@
 // What can happen next, and letting it happen.
 //
-// A step is one delivery and the wake-up that it causes, or one more wake-up of a controller that
-// has messages left. Controllers make one transition a wake-up, so whatever may come between two
+// A step is one delivery, or one alarm, and the wake-up that it causes, or one more wake-up of a
+// controller that has messages left. Controllers make one transition a wake-up, so whatever may come between two
 // transitions of a controller can. Invariant: after a step requesters and clients have nothing left
 // to do, and a controller is awake only if a message of it is ready.
 
@@ -12,10 +12,10 @@
 inline constexpr u32 MOST_ROUNDS = 1000;  // of requesters, or of wake-ups to rest, in a step
 
 struct Choice {
-    enum Kind : u8 { ISSUE, DELIVER, WAKE };
+    enum Kind : u8 { ISSUE, DELIVER, WAKE, ALARM };
     u8 kind;
-    u8 what;   // agent, slot or controller
-    u8 which;  // operation, or place in the slot
+    u8 what;   // agent, slot, controller or timer
+    u8 which;  // operation, place in the slot, or line
     u8 where;  // location
 };
 
@@ -23,6 +23,9 @@ struct Choice {
 inline bool has_ready(const Context& x, u32 id) {
     for (u32 i = 0; i < x.s->buffers; i++) {
         if (x.buffers[i].consumer == id && x.buffers[i].head) return true;
+    }
+    for (u32 i = 0; i < x.s->library.timers_used; i++) {
+        if (timer_table(x, i).consumer == id && TimerTable_isReady(x, i)) return true;
     }
     return false;
 }
@@ -130,6 +133,13 @@ inline void remove_spent(Context& x, u32 slot) {
     }
 }
 
+// The alarm of a line goes off now, behind those that have.
+inline void alarm_goes_off(Context& x, u32 timer, u32 line) {
+    TimerTable& t = timer_table(x, timer);
+    timer_sift(x, t, line_place(x, t.places, line) - 1, {now(x), line_address_of(x, line)});
+    flag_consumer(x, t.consumer);
+}
+
 struct StepRules {
     SlotOrder order;  // slots that keep their order
     SlotOrder eager;
@@ -152,18 +162,20 @@ inline void step_end(Context& x, const StepRules& rules) {
     limbo_release(x);
 }
 
-// Deliver a message, or wake a controller. Issues are the clients'.
+// Deliver a message, wake a controller, or let an alarm go off. Issues are the clients'.
 inline void step(Context& x, const StepRules& rules, Choice choice) {
     step_begin(x);
     if (choice.kind == Choice::DELIVER) {
         flight_deliver(x, choice.what, choice.which);
+    } else if (choice.kind == Choice::ALARM) {
+        alarm_goes_off(x, choice.what, choice.which);
     } else {
         flag_consumer(x, choice.what);
     }
     step_end(x, rules);
 }
 
-// Everything that may be delivered or woken. Returns how many.
+// Everything that may be delivered, go off or be woken. Returns how many.
 inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room) {
     u32 count = 0;
     each_occupied(x, [&](u32 slot) {
@@ -174,6 +186,14 @@ inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room
             if (ordered) break;
         }
     });
+    for (u32 timer = 0; timer < x.s->library.timers_used; timer++) {
+        const TimerTable& t = timer_table(x, timer);
+        for (u32 line = 0; t.count && line < x.s->lines.used && count < room; line++) {
+            const u32 place = line_place(x, t.places, line);
+            if (place && timer_alarms(x, t)[place - 1].tick == NONE)
+                out[count++] = {Choice::ALARM, static_cast<u8>(timer), static_cast<u8>(line), 0};
+        }
+    }
     for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
         out[count++] = {Choice::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
     return count;

@@ -7,12 +7,13 @@ the refusals; nothing is left out silently.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp.emit.scope import Scope
+from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
 
@@ -54,8 +55,10 @@ _OBJECTS = frozenset(
         "DMASequencer",
         "GPUCoalescer",
         "MessageBuffer",
+        "PerfectCacheMemory",
         "Sequencer",
         "TBETable",
+        "TimerTable",
         "VIPERCoalescer",
     }
 )
@@ -92,10 +95,17 @@ class EncodingView:
     spent: tuple[SpentView, ...]
     states: tuple[str, ...]
     """By machine: the call that says in which state a line is, or nothing."""
+    fields: tuple[LineField, ...]
 
 
-def encoding(protocol: ir.Protocol, names: ProtocolNames, scopes: Sequence[Scope]) -> EncodingView:
-    """The coders of a protocol. ``scopes``: what names mean in each of its machines."""
+def encoding(
+    protocol: ir.Protocol,
+    names: ProtocolNames,
+    scopes: Sequence[Scope],
+    kinds: Mapping[ir.TypeRef, int],
+) -> EncodingView:
+    """The coders of a protocol. ``scopes``: what names mean in each of its machines; ``kinds``:
+    numbers of structures of entries and records, where a machine has several."""
     refusals = Refusals()
     structs: list[CodedStruct] = []
     machine_structs = [each for machine in protocol.machines for each in machine.structs]
@@ -124,7 +134,10 @@ def encoding(protocol: ir.Protocol, names: ProtocolNames, scopes: Sequence[Scope
         _state_call(machine, scope)
         for machine, scope in zip(protocol.machines, scopes, strict=True)
     )
-    return EncodingView(protocol.name, tuple(structs), tuple(objects), refusals, spent, states)
+    fields = line_fields(protocol, names, kinds)
+    return EncodingView(
+        protocol.name, tuple(structs), tuple(objects), refusals, spent, states, fields
+    )
 
 
 def _state_call(machine: ir.Machine, scope: Scope) -> str:

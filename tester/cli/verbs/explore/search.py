@@ -23,7 +23,7 @@ from tester.exploration import operations
 from tester.exploration.coverage import cells_of, machines_of
 from tester.exploration.exploration import Exploration, Verdict
 from tester.exploration.exploration import explore as explored
-from tester.exploration.invariants import read_invariants
+from tester.exploration.invariants.language import read_invariants
 from tester.exploration.memory import check_memory, steps_that_fit
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import (
@@ -58,7 +58,7 @@ def explore(options: ExploreOptions) -> int:
         options.to_rest,
         options.eager_memory,
         options.local_steps,
-        read_invariants(protocol.info, locate(name)[0], options.invariants),
+        read_invariants(protocol, locate(name)[0], options.invariants),
         steps_that_fit(),
     )
     bounds = _bounds(options, protocol)

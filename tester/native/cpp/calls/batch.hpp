@@ -22,6 +22,7 @@ struct LegJob {
     const u8* version_value;
     const u32* version_episode;
     const u32* version_agent;
+    RowChange* change;  // nullptr: none
 };
 
 // The first transitions of a leg, STEP_WORDS each.
@@ -137,6 +138,11 @@ inline void leg_result(Context& x, const LegJob& job, i64 status, u64* out) {
     out[ResultWord::HANDOVER_TIME] = driver.handover_time;
     out[ResultWord::AGENT_TIME] = driver.agent_time;
     out[ResultWord::END] = driver.end;
+    const bool in_transition = s.error.kind && s.error.event >= 0;
+    out[ResultWord::ADDRESS] = in_transition ? s.error.address : NONE;
+    if (parts.finding.verdict) out[ResultWord::ADDRESS] = parts.finding.address;
+    const bool hangs = parts.finding.verdict == static_cast<u32>(Verdict::HANG);
+    out[ResultWord::STUCK] = hangs && parts.finding.kind != NIL ? parts.finding.kind : NONE;
     if (job.counts && status == STATUS_IDLE) add_counts(x, job.counts);
 }
 
@@ -178,6 +184,7 @@ inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView pla
     __builtin_memset(memory.block, 0, size.zeroed);
     system_start(memory.block, size, plan);
     Context x = context_of_leg(memory, leg);
+    x.change = job.change;
     i64 status = STATUS_EXHAUSTED;
     if (memory.log) memory.log->made = 0;
     if (Leg_start(x, leg, job.program.agent_requester, job.rules) >= 0)

@@ -101,6 +101,7 @@ inline void Leg_fail(Context& x, Verdict verdict, u64 address = NONE) {
     finding.verdict = static_cast<u32>(verdict);
     finding.tick = now(x);
     finding.index = -1;
+    finding.kind = NIL;
     finding.address = address;
     x.s->finding = 1;
 }

@@ -72,6 +72,8 @@ inline constexpr u32 LIVE_TIME = 15;
 inline constexpr u32 HANDOVER_TIME = 16;
 inline constexpr u32 AGENT_TIME = 17;
 inline constexpr u32 END = 18;
+inline constexpr u32 ADDRESS = 19;
+inline constexpr u32 STUCK = 20;
 }
 
-inline constexpr u32 RESULT_WORDS = 19;
+inline constexpr u32 RESULT_WORDS = 21;

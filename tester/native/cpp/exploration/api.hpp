@@ -321,9 +321,8 @@ inline void write_statistics(const Search& s, u64* stats) {
     stats[STAT_CODE_BYTES] = s.code_bytes;
     stats[STAT_VISITED_BYTES] =
         s.visited->bytes() + s.parents.count * sizeof(u32) + s.ways.count * sizeof(u16);
-    stats[STAT_BYTES] = stats[STAT_VISITED_BYTES] + s.level.room + s.next_level.room +
-                        s.edges.to.count * sizeof(u64) + s.edges.from.count * sizeof(u32) +
-                        s.edges.prints.count * sizeof(u64);
+    stats[STAT_BYTES] =
+        stats[STAT_VISITED_BYTES] + s.level.room + s.next_level.room + s.edges.bytes();
     stats[STAT_UNDER_WAY] = s.most_under_way;
     stats[STAT_WITHHELD] = s.withheld;
     stats[STAT_FRONTIER] = s.frontier_peak;
@@ -370,16 +369,15 @@ SLICC_API i64 slicc_explore_level(void* leader, void* const* helpers, u64 count,
     return s.end;
 }
 
-// All steps that were kept, see Edges; `counts`: of steps and of states, 0 where they were too many.
-SLICC_API void slicc_explore_edges(void* search, u64* to, u32* from, u64* prints, u64* counts) {
-    const Edges& edges = static_cast<Search*>(search)->edges;
-    if (to && edges.to.count) {
-        __builtin_memcpy(to, edges.to.items, edges.to.count * sizeof(u64));
-        __builtin_memcpy(from, edges.from.items, edges.from.count * sizeof(u32));
-        __builtin_memcpy(prints, edges.prints.items, edges.prints.count * sizeof(u64));
-    }
-    counts[0] = edges.to.count;
-    counts[1] = edges.prints.count;
+// The first state from which no run completes a request, NONE_STUCK, or NOT_JUDGED. For a search that
+// has ended: it forgets steps by that.
+SLICC_API i64 slicc_explore_stuck(void* search) {
+    Edges& edges = static_cast<Search*>(search)->edges;
+    if (!edges.most || !edges.to.count) return NOT_JUDGED;
+    const i64 stuck = first_stuck(edges.to.items, edges.from.items, edges.prints.items,
+                                  edges.to.count, edges.prints.count);
+    edges.drop();
+    return stuck;
 }
 
 // Why a state could not be written; nothing if none was refused.
@@ -434,9 +432,9 @@ enum ChoiceWord : u32 {
     CHOICE_WHAT,
     CHOICE_WHICH,
     CHOICE_WHERE,
-    CHOICE_TYPE,  // of the message
-    CHOICE_LINE,
-    CHOICE_TARGET,  // buffer that it is delivered to
+    CHOICE_TYPE,    // of the message
+    CHOICE_LINE,    // of it, or of an alarm
+    CHOICE_TARGET,  // buffer that it is delivered to, or the controller of an alarm
     CHOICE_WORDS,
 };
 
@@ -447,6 +445,10 @@ inline void describe(const Context& x, Choice choice, u64* out) {
     out[CHOICE_WHICH] = choice.which;
     out[CHOICE_WHERE] = choice.where;
     out[CHOICE_TYPE] = out[CHOICE_LINE] = out[CHOICE_TARGET] = NONE;
+    if (choice.kind == Choice::ALARM) {
+        out[CHOICE_LINE] = line_address_of(x, choice.which);
+        out[CHOICE_TARGET] = timer_table(x, choice.what).consumer;
+    }
     if (choice.kind != Choice::DELIVER) return;
     u32 handle = x.wheel[choice.what].head;
     for (u32 i = 0; i < choice.which && handle; i++) handle = of_handle<Message>(x, handle).next;
@@ -512,6 +514,11 @@ SLICC_API void slicc_explore_judgement(void* search, u64* out) {
 }
 
 // ---------------------------------------------------------------- checks of our own
+
+SLICC_API i64 slicc_explore_first_stuck(u64* to, const u32* from, const u64* prints, u64 steps,
+                                        u64 states) {
+    return first_stuck(to, from, prints, steps, states);
+}
 
 SLICC_API u64 slicc_explore_random_walk(void* search, u64 seed, u64 steps, u64* out) {
     Search& s = *static_cast<Search*>(search);

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "exploration/completion.hpp"
 #include "exploration/model.hpp"
 #include "exploration/visited.hpp"
 
@@ -45,49 +46,6 @@ struct FirstHit {
 struct Outcome {
     u8 registers[THREAD_REGISTERS];
     u32 state;
-};
-
-// All steps, for what can only be judged when all are known; none once there are more than `most`.
-//
-// `to`: the fingerprint of the state that a step leads to, without its last bit, which says whether a
-// request was completed; `from`: the state's number, and in its last bit whether anything was
-// outstanding there. `prints`: fingerprints by number, without their last bits.
-struct Edges {
-    u64 most;
-    Sequence<u64> to;
-    Sequence<u32> from;
-    Sequence<u64> prints;
-
-    void close() {
-        to.close();
-        from.close();
-        prints.close();
-        to = {};
-        from = {};
-        prints = {};
-    }
-    void drop() {
-        close();
-        most = 0;
-    }
-    void state(u64 print) {
-        if (most && !prints.add(print & ~u64{1})) drop();
-    }
-    void step(u32 state, bool outstanding, u64 print, bool completed) {
-        if (!most) return;
-        const u64 there = (print & ~u64{1}) | u64{completed};
-        if (to.count == most || !to.add(there) || !from.add(state << 1 | outstanding)) drop();
-    }
-    // What a helper has of a level.
-    void append(Edges& other) {
-        if (!most) return;
-        if (!other.most || to.count + other.to.count > most ||
-            !to.append(other.to.items, other.to.count) ||
-            !from.append(other.from.items, other.from.count) ||
-            !prints.append(other.prints.items, other.prints.count))
-            drop();
-        other.to.count = other.from.count = other.prints.count = 0;
-    }
 };
 
 struct Search {
@@ -217,6 +175,7 @@ inline void expand(Search& s, const u8* code) {
     Choice choices[MOST_CHOICES];
     model_load(m, code);
     s.outstanding = anything_outstanding(m.agents);
+    s.edges.expand();
     const u32 delivered = moves(m.x, m.agents.rules, choices, MOST_CHOICES);
     if (!delivered) {
         const FindingKind rest = model_judge_rest(m);

@@ -1,0 +1,1 @@
+"""Tests of ports that wait for each other."""

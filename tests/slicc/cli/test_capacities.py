@@ -1,0 +1,44 @@
+"""Bounded buffers reach the analysis from the system beside a protocol, or from another one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from typer.testing import CliRunner
+
+from slicc.cli.main import app
+from tests.slicc.analysis.blocking.test_cycles import ANSWERED
+
+
+def checked(tmp_path: Path, system: str, *arguments: str) -> tuple[int, str]:
+    (tmp_path / "Small.slicc").write_text(f'protocol "Small";\n{ANSWERED}', encoding="utf-8")
+    (tmp_path / "Small.toml").write_text(system, encoding="utf-8")
+    command = ["check", str(tmp_path / "Small.slicc"), "--select", "waiting-cycle", *arguments]
+    result = CliRunner().invoke(app, command)
+    return result.exit_code, result.output + str(result.exception or "")
+
+
+SYSTEM: Final = """
+[machine.L1Cache.buffer]
+returnToHome = { capacity = 1 }
+fromHome = { capacity = 2 }
+[machine.Directory.buffer]
+returnFromCache = { capacity = 3 }
+toCache = { capacity = 4 }
+"""
+
+
+def test_the_command_reads_the_system_beside_the_protocol(tmp_path: Path) -> None:
+    code, output = checked(tmp_path, SYSTEM)
+    assert (code, output.count("warning[waiting-cycle]")) == (0, 1)
+    assert "`fromHome` of L1Cache: 2" in output
+    assert "waiting-cycle" not in checked(tmp_path, SYSTEM.replace("capacity = 2", ""))[1]
+
+
+def test_the_command_reads_another_system(tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(SYSTEM, encoding="utf-8")
+    assert "`toCache` of Directory: 4" in checked(tmp_path, "", "--system", str(other))[1]
+    other.write_text(SYSTEM.replace("3", "-3"), encoding="utf-8")
+    assert "other.toml" in checked(tmp_path, "", "--system", str(other))[1]

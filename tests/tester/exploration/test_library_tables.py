@@ -1,0 +1,77 @@
+"""Alarms and tables without limit: only gem5's MOESI_CMP_directory has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from protocols.loader import LoadedProtocol
+from tester.exploration.exploration import Verdict, explore
+from tester.exploration.native_search import ChoiceKind, Fault, NativeSearch, Rules, build
+from tester.exploration.report import Namer
+from tester.exploration.small_system import Bounds, small_system
+from tests.tester.native.solo import load
+
+PARTS = {
+    "types": """
+      structure(Sheet, interface="AbstractCacheEntry", main="false") { int uses, default="0"; }
+      structure(PerfectCacheMemory, external="yes") {
+        void allocate(Addr); void deallocate(Addr); Sheet lookup(Addr); bool isTagPresent(Addr); }
+    """,
+    "objects": 'TimerTable timer; PerfectCacheMemory sheets, template="<L1Cache_Sheet>";',
+    "states": "H, AccessPermission:Read_Write;",
+    "events": "Ring;",
+    "functions": """
+      Cycles intToCycles(int c);
+      Sheet getSheet(Addr a), return_by_pointer="yes" { return sheets.lookup(a); }""",
+    "ports": """
+      in_port(timer_in, Addr, timer, rank=2) {
+        if (timer_in.isReady(clockEdge())) {
+          Addr a := timer.nextAddress();
+          trigger(Event:Ring, a, getEntry(a), TBEs[a]); } }""",
+    "actions": """
+      action(c_count, "c") {
+        Sheet sheet := getSheet(address);
+        assert(sheet.uses < 2);
+        sheet.uses := sheet.uses + 1; }
+      action(d_drop, "d") { if (sheets.isTagPresent(address)) { sheets.deallocate(address); } }
+      action(t_set, "t") { timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30))); }
+      action(u_unset, "u") { timer.unset(address); wakeUpAllBuffers(address); }""",
+    "after_store": ", H",
+    "on_store": "d_drop; t_set;",
+    "transitions": """
+      transition(H, Ring, V) { u_unset; }
+      transition(H, {Load, Store}) { z_wait; }""",
+}
+TWO_LINES = Bounds(caches=1, lines=2, locations=1)
+
+
+@pytest.fixture(scope="module")
+def alarmed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedProtocol]:
+    """The third load since the last store is an error, so it matters how many there were."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield load(tmp_path_factory.mktemp("alarmed"), monkeypatch, **PARTS, on_load="c_count;")
+
+
+def test_alarms_and_sheets_are_in_the_code(alarmed: LoadedProtocol) -> None:
+    for symmetry in (False, True):
+        system = small_system(alarmed, TWO_LINES, symmetry=symmetry)
+        with NativeSearch(build(alarmed), system, Rules()) as search:
+            walks = [search.random_walk(seed, 60) for seed in range(4)]
+        assert [fault for fault, _, _ in walks] == [Fault.SAME] * 4
+    found = explore(alarmed, TWO_LINES, Rules())
+    assert found.finding is not None
+    namer = Namer(alarmed, found.system)
+    began = [step.choice for step in found.finding.trace if step.choice.kind is ChoiceKind.ISSUE]
+    assert [namer.choice(each) for each in began] == ["cpu0 loads line 0a"] * 3
+
+
+def test_an_alarm_is_under_way_until_it_goes_off(alarmed: LoadedProtocol) -> None:
+    """Nothing is at rest before, and a request may wait for it: no deadlock."""
+    found = explore(alarmed, replace(TWO_LINES, operations=("store",)), Rules())
+    machine = alarmed.info.machines[0]
+    events = {machine.EVENTS.name_of(cell.event) for cell in found.cells}
+    assert (found.verdict, found.completion_judged) == (Verdict.EXHAUSTED, True)
+    assert events == {"Store", "Filled", "Ring"}
