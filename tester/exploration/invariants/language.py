@@ -23,14 +23,13 @@ from slicc.source import SourceFile, Span
 from slicc.text.suggest import suggest
 from tester.errors import ConfigError
 from tester.exploration.invariants.vocabulary import Vocabulary, vocabulary
-from tester.exploration.invariants.words import InvariantError, Writer
+from tester.exploration.invariants.words import MOST_INVARIANTS, InvariantError, Writer
 
-MOST: Final = 16
 SUFFIX: Final = ".invariants"
 _LONGEST: Final = 1000
 _DEEPEST: Final = 16
-"""Brackets, negations and implications: each leaves at most two values on the stack of 64 that
-evaluates an invariant, and what stands between them at most five."""
+"""Brackets, negations and implications: each leaves at most two values on the stack, which has room
+for `DEPTH`, and what stands between them at most five."""
 _WORDS: Final = (
     *("count", "sum", "size", "some", "no", "all", "in", "is", "of", "where", "within"),
     *("and", "or", "not", "implies"),
@@ -54,8 +53,10 @@ def read_invariants(
     beside = driver.with_suffix(SUFFIX)
     if beside.is_file():
         found += _file(vocabulary(protocol), beside)
-    if len(found) > MOST:
-        raise ConfigError(f"{len(found)} invariants, of at most {MOST} that can be judged")
+    if len(found) > MOST_INVARIANTS:
+        raise ConfigError(
+            f"{len(found)} invariants, of at most {MOST_INVARIANTS} that can be judged"
+        )
     return tuple(found)
 
 
@@ -65,8 +66,8 @@ def parse_invariant(protocol: LoadedProtocol, text: str) -> Invariant:
 
 
 def _file(known: Vocabulary, path: Path) -> list[Invariant]:
-    if path.stat().st_size > _LONGEST * MOST * 2:
-        raise ConfigError(f"{path}: larger than {_LONGEST * MOST * 2} bytes")
+    if path.stat().st_size > _LONGEST * MOST_INVARIANTS * 2:
+        raise ConfigError(f"{path}: larger than {_LONGEST * MOST_INVARIANTS * 2} bytes")
     try:
         source = SourceFile(str(path), path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -1,5 +1,6 @@
-"""From the tree of an invariant to words that tester/native/cpp/exploration/invariants.hpp reads.
+"""From the tree of an invariant to words that the native search evaluates.
 
+``exploration/invariants/evaluation.hpp`` reads them; their numbers are declared here, for both.
 Invariant: every name in words that were written is one of the protocol's, of the sort that its
 place asks for.
 """
@@ -7,6 +8,7 @@ place asks for.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import IntEnum
 from typing import Final
 
 from lark import Token, Tree
@@ -18,42 +20,60 @@ from slicc.text.suggest import suggest
 from tester.errors import ConfigError
 from tester.exploration.invariants.vocabulary import Field, Vocabulary
 
-_STATE_WORDS: Final = 4
+MOST_INVARIANTS: Final = 16
+"""Invariants that a search judges."""
+STATE_WORDS: Final = 4
+FILTER_WORDS: Final = 5
+DEPTH: Final = 64
+"""Values on the stack that evaluates an invariant."""
 _MASK: Final = (1 << 64) - 1
-(
-    _NUMBER,
-    _MACHINE,
-    _IN,
-    _WHERE,
-    _FIELD,
-    _SUM,
-    _SIZE,
-    _NOT,
-    _UNION,
-    _MEET,
-    _WITHIN,
-    _ADD,
-    _EQUAL,
-    _LESS,
-    _AT_MOST,
-    _AND,
-    _OR,
-) = range(17)
+
+
+class InvariantWord(IntEnum):
+    """What the stack of an invariant does; from UNION on with two values, the last one first."""
+
+    NUMBER = 0
+    """A number follows."""
+    MACHINE = 1
+    """A machine follows: its controllers."""
+    IN = 2
+    """STATE_WORDS words follow: those of a set that are in these states."""
+    WHERE = 3
+    """FILTER_WORDS words follow: field, whether its size is asked for, comparison, whether that is
+    negated, value. Those of a set whose field compares so."""
+    FIELD = 4
+    """A field follows: all that it names at the controllers of a set."""
+    SUM = 5
+    """A field follows: its sum over the controllers of a set."""
+    SIZE = 6
+    """Of a set."""
+    NOT = 7
+    UNION = 8
+    MEET = 9
+    WITHIN = 10
+    ADD = 11
+    EQUAL = 12
+    LESS = 13
+    AT_MOST = 14
+    AND = 15
+    OR = 16
+
+
 _OF_TWO: Final = {
-    "union": _UNION,
-    "meet": _MEET,
-    "containment": _WITHIN,
-    "total": _ADD,
-    "conjunction": _AND,
-    "disjunction": _OR,
+    "union": InvariantWord.UNION,
+    "meet": InvariantWord.MEET,
+    "containment": InvariantWord.WITHIN,
+    "total": InvariantWord.ADD,
+    "conjunction": InvariantWord.AND,
+    "disjunction": InvariantWord.OR,
 }
 _COMPARISONS: Final = {
-    "==": (_EQUAL, False),
-    "!=": (_EQUAL, True),
-    "<": (_LESS, False),
-    "<=": (_AT_MOST, False),
-    ">": (_AT_MOST, True),
-    ">=": (_LESS, True),
+    "==": (InvariantWord.EQUAL, False),
+    "!=": (InvariantWord.EQUAL, True),
+    "<": (InvariantWord.LESS, False),
+    "<=": (InvariantWord.AT_MOST, False),
+    ">": (InvariantWord.AT_MOST, True),
+    ">=": (InvariantWord.LESS, True),
 }
 """As a comparison, and whether what it says is negated."""
 Part = Token | Tree[Token] | None
@@ -84,16 +104,16 @@ class Writer:
         parts = tree.children
         match tree.data:
             case "number":
-                self.words += [_NUMBER, int(str(parts[0])) & _MASK]
+                self.words += [InvariantWord.NUMBER, int(str(parts[0])) & _MASK]
             case "count":
                 self._operands(parts)
-                self.words.append(_SIZE)
+                self.words.append(InvariantWord.SIZE)
             case "sum":
                 machine = self._lines(parts[1])
-                self.words += [_SUM, self._field(machine, parts[0], "number").number]
+                self.words += [InvariantWord.SUM, self._field(machine, parts[0], "number").number]
             case "held":
                 machine = self._lines(parts[1])
-                self.words += [_FIELD, self._field(machine, parts[0], "set").number]
+                self.words += [InvariantWord.FIELD, self._field(machine, parts[0], "set").number]
             case "lines":
                 self._lines(tree)
             case "quantified":
@@ -102,15 +122,15 @@ class Writer:
                 self._operands((parts[0], parts[2]))
                 word, negated = _COMPARISONS[str(parts[1])]
                 self.words.append(word)
-                self.words += [_NOT] * negated
+                self.words += [InvariantWord.NOT] * negated
             case "negation":
                 self._operands(parts)
-                self.words.append(_NOT)
+                self.words.append(InvariantWord.NOT)
             case "implication":
                 self._operands(parts[:1])
-                self.words.append(_NOT)
+                self.words.append(InvariantWord.NOT)
                 self._operands(parts[1:])
-                self.words.append(_OR)
+                self.words.append(InvariantWord.OR)
             case _:
                 self._operands(parts)
                 self.words.append(_OF_TWO[str(tree.data)])
@@ -124,14 +144,14 @@ class Writer:
         assert isinstance(of, Tree)
         if quantifier != "all":
             self._operands((of,))
-            self.words += [_NOT] * (2 if quantifier == "some" else 1)
+            self.words += [InvariantWord.NOT] * (2 if quantifier == "some" else 1)
             return
         if of.data != "lines":
             place = self._span_of(next(of.scan_values(lambda each: isinstance(each, Token))))
             raise InvariantError("all", "`all` has a machine behind it", place, help="use `within`")
-        self.words += [_MACHINE, self._machine(of)]
+        self.words += [InvariantWord.MACHINE, self._machine(of)]
         self._lines(of)
-        self.words.append(_EQUAL)
+        self.words.append(InvariantWord.EQUAL)
 
     # ------------------------------------------------------------------ controllers
 
@@ -142,12 +162,12 @@ class Writer:
         """Returns the machine."""
         assert isinstance(lines, Tree)
         machine = self._machine(lines)
-        self.words += [_MACHINE, machine]
+        self.words += [InvariantWord.MACHINE, machine]
         _, how, names, filters = lines.children
         if isinstance(names, Tree):
             mask = self._states(machine, isinstance(how, Token) and how.type == "IN", names)
-            self.words.append(_IN)
-            self.words += [mask >> 64 * word & _MASK for word in range(_STATE_WORDS)]
+            self.words.append(InvariantWord.IN)
+            self.words += [mask >> 64 * word & _MASK for word in range(STATE_WORDS)]
         if isinstance(filters, Tree):
             for each in filters.children:
                 assert isinstance(each, Tree)
@@ -173,7 +193,14 @@ class Writer:
         name, comparison, value = parts[-3:]
         field = self._field(machine, name, "set" if sized else "number")
         word, negated = _COMPARISONS[str(comparison)]
-        self.words += [_WHERE, field.number, sized, word, negated, self._value(field, value)]
+        self.words += [
+            InvariantWord.WHERE,
+            field.number,
+            sized,
+            word,
+            negated,
+            self._value(field, value),
+        ]
 
     def _value(self, field: Field, value: Part) -> int:
         assert isinstance(value, Token)

@@ -11,11 +11,11 @@ from protocols.loader import load_protocol
 from tester.errors import ConfigError
 from tester.exploration.exploration import Verdict, explore
 from tester.exploration.invariants.language import (
-    MOST,
     InvariantError,
     parse_invariant,
     read_invariants,
 )
+from tester.exploration.invariants.words import MOST_INVARIANTS
 from tester.exploration.native_search import Kind, Rules
 from tester.exploration.report import Namer, verdict_line
 from tester.exploration.small_system import Bounds
@@ -140,8 +140,10 @@ def test_a_file_beside_the_protocol_has_one_in_each_line(tmp_path: Path) -> None
     driver.with_suffix(".invariants").write_text("1 == 1\nno L1Cache in X\n")
     with pytest.raises(InvariantError, match=r"MSI\.invariants:2:15"):
         read_invariants(msi, driver, [])
-    with pytest.raises(ConfigError, match=f"{MOST + 1} invariants, of at most {MOST}"):
-        read_invariants(msi, tmp_path / "none", ["1 == 1"] * (MOST + 1))
+    with pytest.raises(
+        ConfigError, match=f"{MOST_INVARIANTS + 1} invariants, of at most {MOST_INVARIANTS}"
+    ):
+        read_invariants(msi, tmp_path / "none", ["1 == 1"] * (MOST_INVARIANTS + 1))
 
 
 def test_a_bug_that_only_an_invariant_sees(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "encoding.hpp"
-#include "exploration/invariants.hpp"
+#include "exploration/invariants/evaluation.hpp"
 #include "exploration/renaming_keys.hpp"
 #include "system/api.hpp"
 #include "untimed/regions.hpp"

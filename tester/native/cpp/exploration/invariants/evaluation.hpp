@@ -1,39 +1,14 @@
 // Invariants of an author: what has to hold of all that controllers know of a line.
 //
 // Each is a list of words that a stack evaluates, line by line: tester/exploration/invariants/words.py
-// writes it. Invariant: evaluating one may change the system (looking up a state may allocate), so it
-// comes after the state was written, and what it fails at is no finding.
+// writes it and says what they mean. Invariant: evaluating one may change the system (looking up a
+// state may allocate), so it comes after the state was written, and what it fails at is no finding.
 
 #pragma once
 
 #include "encoding.hpp"
 #include "exploration/agents.hpp"
-
-enum InvariantWord : u64 {
-    WORD_NUMBER,   // and a number
-    WORD_MACHINE,  // and a machine: its controllers
-    WORD_IN,       // and STATE_WORDS words: those of a set that are in these states
-    WORD_WHERE,    // and what `Filter` has: those of a set whose field compares so
-    WORD_FIELD,    // and a field: all that it names at the controllers of a set
-    WORD_SUM,      // and a field: its sum over the controllers of a set
-    WORD_SIZE,     // of a set
-    WORD_NOT,
-    // What follows takes two, the last one first.
-    WORD_UNION,
-    WORD_MEET,
-    WORD_WITHIN,
-    WORD_ADD,
-    WORD_EQUAL,
-    WORD_LESS,
-    WORD_AT_MOST,
-    WORD_AND,
-    WORD_OR,
-};
-
-inline constexpr u32 STATE_WORDS = 4;
-inline constexpr u32 FILTER_WORDS = 5;
-inline constexpr u32 MOST_INVARIANTS = 16;
-inline constexpr u32 INVARIANT_DEPTH = 64;
+#include "exploration/invariants/words.hpp"
 
 struct Invariants {
     u32 count;
@@ -105,7 +80,9 @@ inline u64 size_of_set(u64 set) { return static_cast<u64>(__builtin_popcountll(s
 inline u64 compared(u64 word, u64 left, u64 right) {
     const i64 one = static_cast<i64>(left);
     const i64 other = static_cast<i64>(right);
-    return word == WORD_EQUAL ? one == other : word == WORD_LESS ? one < other : one <= other;
+    return word == INVARIANT_EQUAL  ? one == other
+           : word == INVARIANT_LESS ? one < other
+                                    : one <= other;
 }
 
 // `filter`: a field, whether its size is asked for, how it is compared, whether that is negated,
@@ -143,12 +120,12 @@ inline u64 summed(Context& x, LineKnowledge& known, u64 set, u64 field) {
 
 inline u64 of_two(u64 word, u64 left, u64 right) {
     switch (word) {
-        case WORD_UNION: return left | right;
-        case WORD_MEET: return left & right;
-        case WORD_WITHIN: return !(left & ~right);
-        case WORD_ADD: return left + right;
-        case WORD_AND: return left && right;
-        case WORD_OR: return left || right;
+        case INVARIANT_UNION: return left | right;
+        case INVARIANT_MEET: return left & right;
+        case INVARIANT_WITHIN: return !(left & ~right);
+        case INVARIANT_ADD: return left + right;
+        case INVARIANT_AND: return left && right;
+        case INVARIANT_OR: return left || right;
         default: return compared(word, left, right);
     }
 }
@@ -156,11 +133,11 @@ inline u64 of_two(u64 word, u64 left, u64 right) {
 // What an operation with words of its own leaves of `top`; `at` moves behind these.
 inline u64 of_one(Context& x, LineKnowledge& known, u64 word, u64 top, const u64*& at) {
     const u64* const own = at;
-    at += word == WORD_IN ? STATE_WORDS : word == WORD_WHERE ? FILTER_WORDS : 1;
+    at += word == INVARIANT_IN ? STATE_WORDS : word == INVARIANT_WHERE ? FILTER_WORDS : 1;
     switch (word) {
-        case WORD_IN: return in_states(x, known, top, own);
-        case WORD_WHERE: return filtered(x, known, top, own);
-        case WORD_FIELD: return named(x, known, top, *own);
+        case INVARIANT_IN: return in_states(x, known, top, own);
+        case INVARIANT_WHERE: return filtered(x, known, top, own);
+        case INVARIANT_FIELD: return named(x, known, top, *own);
         default: return summed(x, known, top, *own);
     }
 }
@@ -170,15 +147,15 @@ inline bool holds_of_line(Context& x, LineKnowledge& known, const u64* at, const
     u32 depth = 0;
     while (at != end) {
         const u64 word = *at++;
-        if (word == WORD_NUMBER) {
+        if (word == INVARIANT_NUMBER) {
             stack[depth++] = *at++;
-        } else if (word == WORD_MACHINE) {
+        } else if (word == INVARIANT_MACHINE) {
             stack[depth++] = of_machine(x, known, *at++);
-        } else if (word == WORD_SIZE) {
+        } else if (word == INVARIANT_SIZE) {
             stack[depth - 1] = size_of_set(stack[depth - 1]);
-        } else if (word == WORD_NOT) {
+        } else if (word == INVARIANT_NOT) {
             stack[depth - 1] = !stack[depth - 1];
-        } else if (word < WORD_SIZE) {
+        } else if (word < INVARIANT_SIZE) {
             stack[depth - 1] = of_one(x, known, word, stack[depth - 1], at);
         } else {
             depth--;
