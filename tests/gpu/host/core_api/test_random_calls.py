@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
 
 from gpu import Device
@@ -33,12 +30,12 @@ from gpu.host.device_queue import DeviceQueue
 from gpu.hsa.queue import LAST_INDEX
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE, Signal
+from tests.gpu.host.random_calls import pick, run
 
 INVALID = Status.ERROR_INVALID_ARGUMENT
 SUCCESS = Status.SUCCESS
 CLOSED = Status.ERROR_NOT_INITIALIZED
 
-T = TypeVar("T")
 CHOICE = st.sampled_from([0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6, 7])
 RARELY = st.integers(0, 15).map(lambda number: number == 7)
 VALUE = st.sampled_from([0, 1, 1, 2, 3, -1, 5, -(1 << 63), (1 << 63) - 1, 1 << 63])
@@ -147,7 +144,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(which=CHOICE)
     def acquire(self, which: int) -> None:
-        context = self.pick(self.contexts, which)
+        context = pick(self.contexts, which)
         status, made = self.runtime.context_acquire(context)
         if not self.is_open or (context is not None and not self.valid(context)):
             assert (status, made) == (CLOSED, None)
@@ -163,7 +160,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(which=CHOICE)
     def release(self, which: int) -> None:
-        context = self.pick(self.contexts, which)
+        context = pick(self.contexts, which)
         status = self.runtime.context_release(context)
         if not self.is_open or (context is not None and not self.valid(context)):
             assert status is CLOSED
@@ -191,7 +188,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(value=VALUE, which=CHOICE)
     def create_signal(self, value: int, which: int) -> None:
-        context = self.pick(self.contexts, which)
+        context = pick(self.contexts, which)
         status, handle = self.runtime.signal_create(value, context)
         right = self.valid(context) and -(1 << 63) <= value < 1 << 63
         assert status is self.wanted(right)
@@ -205,7 +202,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(which=CHOICE)
     def destroy_signal(self, which: int) -> None:
-        handle = self.pick(self.handles, which)
+        handle = pick(self.handles, which)
         alive = self.alive(handle)
         assert self.runtime.signal_destroy(handle) is self.wanted(alive)
         if alive:
@@ -213,7 +210,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(which=CHOICE, other=CHOICE, unbind=st.booleans())
     def bind(self, which: int, other: int, unbind: bool) -> None:
-        handle, context = self.pick(self.handles, which), self.pick(self.contexts, other)
+        handle, context = pick(self.handles, which), pick(self.contexts, other)
         right = self.alive(handle) and self.valid(context)
         wanted = self.wanted(right)
         if right:
@@ -235,7 +232,7 @@ class Calls(RuleBasedStateMachine):
         order=st.sampled_from(["release", "relaxed", "acquire_release"]),
     )
     def change(self, which: int, name: str, value: int, order: str) -> None:
-        handle = self.pick(self.handles, which)
+        handle = pick(self.handles, which)
         orders = ("acquire_release", "relaxed") if name == "max" else ("release", "relaxed")
         right = self.alive(handle) and -(1 << 63) <= value < 1 << 63 and order in orders
         result = getattr(self.runtime, f"signal_{name}")(handle, value, order)
@@ -259,7 +256,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(which=CHOICE, condition=st.integers(0, 6), compare=VALUE)
     def wait(self, which: int, condition: int, compare: int) -> None:
-        handle = self.pick(self.handles, which)
+        handle = pick(self.handles, which)
         right = self.alive(handle) and condition < 6 and -(1 << 63) <= compare < 1 << 63
         status, value = self.runtime.signal_wait(handle, condition, compare)
         if not right:
@@ -288,7 +285,7 @@ class Calls(RuleBasedStateMachine):
         kind=st.sampled_from([0, 0, 0, 1]),
     )
     def create_queue(self, which: int, size: int, kind: int) -> None:
-        context = self.pick(self.contexts, which)
+        context = pick(self.contexts, which)
         component = self.device.topology.components[0]
         right = self.valid(context) and size in (2, 4) and not kind
         status, queue = self.runtime.queue_create(component, size, kind, context)
@@ -454,7 +451,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(place=CHOICE, size=st.sampled_from([0, 1, 32, 33, 64, 65, -1]))
     def register(self, place: int, size: int) -> None:
-        address = self.pick(self.places, place)
+        address = pick(self.places, place)
         end = self.system + 64
         right = self.system <= address < end and size > 0 and address + size <= end
         assert self.runtime.memory_register(address, size) is self.wanted(right)
@@ -463,7 +460,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(place=CHOICE)
     def deregister(self, place: int) -> None:
-        address = self.pick(self.places, place)
+        address = pick(self.places, place)
         wanted = self.wanted(address != 0)
         if wanted is SUCCESS and self.registered.pop(address, None) is None:
             wanted = Status.INFO_NOT_REGISTERED
@@ -486,7 +483,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(place=CHOICE)
     def free(self, place: int) -> None:
-        address = self.pick(self.places, place)
+        address = pick(self.places, place)
         right = address == 0 or address in self.local
         assert self.runtime.memory_free_component_local(address) is self.wanted(right)
         if right and self.is_open:
@@ -494,7 +491,7 @@ class Calls(RuleBasedStateMachine):
 
     @rule(to=CHOICE, source=CHOICE, size=st.sampled_from([0, 8, 32, 64, 65, -1]))
     def copy(self, to: int, source: int, size: int) -> None:
-        to_place, from_place = self.pick(self.places, to), self.pick(self.places, source)
+        to_place, from_place = pick(self.places, to), pick(self.places, source)
         right = (
             size >= 0
             and from_place in self.local
@@ -507,12 +504,8 @@ class Calls(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------ comparing
 
-    def pick(self, values: list[T], which: int) -> T:
-        """Of the last ones, mostly."""
-        return values[max(0, len(values) - 1 - which)]
-
     def pick_queue(self, which: int) -> DeviceQueue | None:
-        return self.pick(self.made, which) if self.made else None
+        return pick(self.made, which) if self.made else None
 
     def alive(self, handle: int) -> bool:
         return handle in self.signals and self.signals[handle].alive
@@ -540,24 +533,10 @@ class Calls(RuleBasedStateMachine):
         assert self.runtime.registered == self.registered
 
 
-def run(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        Calls,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            database=None,
-            derandomize=examples < 1000,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-
-
 def test_a_sample() -> None:
-    run(30, 30)
+    run(Calls, 30, 30)
 
 
 @pytest.mark.fuzz
 def test_20000_sequences() -> None:
-    run(20_000, 40)
+    run(Calls, 20_000, 40)

@@ -12,17 +12,14 @@ What queues do has one outcome in any order: a word is written by one queue alon
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
 
 from gpu import Device
@@ -41,10 +38,10 @@ from gpu.hsa.signal import ERROR_VALUE, SIGNAL, SignalKind
 from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.commands import pm4_layouts, sdma_layouts
 from tests.gpu.host.kfd.test_table import ask
+from tests.gpu.host.random_calls import pick, run
 
 EINVAL, EFAULT, EBUSY = (-CODES[name] for name in ("EINVAL", "EFAULT", "EBUSY"))
 RING, WORDS, MOST_WAITING = 1024, 16, 8
-T = TypeVar("T")
 CHOICE = st.sampled_from([0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5])
 WHO = st.integers(0, 1)
 
@@ -529,29 +526,10 @@ class Calls(RuleBasedStateMachine):
         return True
 
 
-def pick(values: list[T], which: int) -> T:
-    """Of the last ones, mostly."""
-    return values[max(0, len(values) - 1 - which)]
-
-
-def run(examples: int, steps: int) -> None:
-    run_state_machine_as_test(
-        Calls,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            database=None,
-            derandomize=examples < 1000,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
-
-
 def test_a_sample() -> None:
-    run(25, 30)
+    run(Calls, 25, 30)
 
 
 @pytest.mark.fuzz
 def test_20000_sequences() -> None:
-    run(20_000, 40)
+    run(Calls, 20_000, 40)
