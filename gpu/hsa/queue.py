@@ -33,7 +33,6 @@ MOST_PACKETS: Final = 1 << 20
 """Of one ring."""
 
 LAST_INDEX: Final = (1 << 64) - 1
-_MASK: Final = LAST_INDEX
 _SCOPES: Final = {"none": FenceScope.NONE, "agent": FenceScope.AGENT, "system": FenceScope.SYSTEM}
 
 
@@ -145,7 +144,7 @@ class UserQueue:
     def store_write_index(self, value: int) -> None:
         """For a single producer."""
         if self.link.active:
-            data = (value * self._unit & _MASK).to_bytes(8, "little")
+            data = (value * self._unit & LAST_INDEX).to_bytes(8, "little")
             self._host.write(self._index("write_dispatch_id"), data)
 
     def add_write_index(self, count: int) -> int:
@@ -153,7 +152,7 @@ class UserQueue:
         if not self.link.active:
             return self.write_index
         where, unit = self._index("write_dispatch_id"), self._unit
-        return self._host.atomic(AtomicKind.ADD, where, count * unit & _MASK) // unit
+        return self._host.atomic(AtomicKind.ADD, where, count * unit & LAST_INDEX) // unit
 
     def exchange_write_index(self, expected: int, value: int) -> int:
         """Set ``value`` if the index is ``expected``; the old index."""
@@ -161,7 +160,7 @@ class UserQueue:
             return self.write_index
         where = self._index("write_dispatch_id")
         unit = self._unit
-        scaled = (value * unit & _MASK, expected * unit & _MASK)
+        scaled = (value * unit & LAST_INDEX, expected * unit & LAST_INDEX)
         return self._host.atomic(AtomicKind.CAS, where, *scaled) // unit
 
     # ------------------------------------------------------------------ packets

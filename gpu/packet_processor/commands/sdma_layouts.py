@@ -58,17 +58,14 @@ _OPERATIONS: Final = {
 WIDE: Final = 0x20
 """Operations of 64 bits have this bit, those that return nothing `SILENT`."""
 SILENT: Final = 0x40
-OPERATIONS: Final = {
-    number | variant: kind
+_VARIED: Final = {
+    number | variant: operation
     for variant in (0, WIDE, SILENT, WIDE | SILENT)
-    for number, (_, kind) in _OPERATIONS.items()
+    for number, operation in _OPERATIONS.items()
 }
+OPERATIONS: Final = {number: kind for number, (_, kind) in _VARIED.items()}
 """By the number in a command."""
-_NAMES: Final = {
-    number | variant: name
-    for variant in (0, WIDE, SILENT, WIDE | SILENT)
-    for number, (name, _) in _OPERATIONS.items()
-}
+_NAMES: Final = {number: name for number, (name, _) in _VARIED.items()}
 _HEADER: Final = 0xFFFF
 FILL_BYTES: Final = {0: 1, 1: 2, 2: 4}
 
