@@ -13,8 +13,9 @@ from inspect import getdoc
 from pathlib import Path
 from typing import Final
 
+from runtime.controller.declarations import COMPUTED
 from runtime.errors import ErrorKind
-from runtime.native import plan, plan_words
+from runtime.native import plan, plan_words, row_change
 from runtime.native.build import HEADERS
 from runtime.native.ctypes_api import ABI
 from runtime.native.external_requester import LANE_BYTES, LANES
@@ -152,6 +153,8 @@ def headers() -> dict[Path, str]:
             scoped(AnswerKind, "u64"),
             scoped(AtomicWay, "u8"),
             constant("u8", "LINKED_TRIES", LINKED_TRIES),
+            constant("u32", "CHANGED_ACTIONS", row_change.MOST_ACTIONS)
+            + constant("i64", "NEXT_COMPUTED", COMPUTED),
             constant("u32", "EXTERNAL_LANES", LANES)
             + constant("u32", "EXTERNAL_LANE_BYTES", LANE_BYTES),
             plain(RefusalReason, "u32", "REFUSED_"),

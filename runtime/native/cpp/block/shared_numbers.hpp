@@ -320,6 +320,9 @@ enum class AtomicWay : u8 {
 
 inline constexpr u8 LINKED_TRIES = 3;
 
+inline constexpr u32 CHANGED_ACTIONS = 32;
+inline constexpr i64 NEXT_COMPUTED = -1;
+
 inline constexpr u32 EXTERNAL_LANES = 64;
 inline constexpr u32 EXTERNAL_LANE_BYTES = 16;
 

@@ -6,14 +6,13 @@
 #pragma once
 
 #include "block/context.hpp"
+#include "block/shared_numbers.hpp"
 
 #ifdef SLICC_CHANGES
 inline constexpr bool CHANGES = true;
 #else
 inline constexpr bool CHANGES = false;
 #endif
-
-inline constexpr u32 CHANGED_ACTIONS = 32;
 
 // Actions have the numbers of their first use, cell by cell.
 struct RowChange {
@@ -25,8 +24,6 @@ struct RowChange {
     u64 actions;
     u64 action[CHANGED_ACTIONS];
 };
-
-inline constexpr i64 NEXT_COMPUTED = -1;
 
 inline bool changed_here(const Context& x, u32 machine, i32 cell) {
     return x.change && x.change->cell == cell && x.change->machine == machine;
