@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import compress, islice, takewhile
 from typing import Final
 
 from runtime.controller.source_location import transition_location
-from tester.blame.interventions import Cell, Change, changes, passing
+from tester.blame.interventions import Cell, Change, changes, passes
 from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
@@ -212,7 +212,8 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
     limit = min(case.leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
     leg = replace(case.leg, deadlock_limit=limit)
     tried = (change for cell in order for change in islice(changes(protocol, cell), _FOR_EACH))
-    mending = passing(leg, list(islice(tried, _RUNS)), protocol, trials.engine)
+    drawn = list(islice(tried, _RUNS))
+    mending = list(compress(drawn, passes(leg, drawn, protocol, trials.engine)))
     if not mending:
         return {}
     slow = _SLOWER * limit
@@ -233,16 +234,14 @@ def _mended(
     changes: Sequence[Change], others: Sequence[Leg], trials: Trials
 ) -> Iterator[tuple[Change, float]]:
     """Those with which enough of the other legs pass as well, and the share of these."""
-    failed = dict.fromkeys(range(len(changes)), 0)
+    left, failed = list(changes), [0] * len(changes)
     for leg in others:
-        tried = [changes[number] for number in failed]
-        passes = {id(each) for each in passing(leg, tried, trials.protocol, trials.engine)}
-        for number in list(failed):
-            failed[number] += id(changes[number]) not in passes
-            if failed[number] > (1 - _MENDED) * len(others):
-                del failed[number]
-    for number, count in failed.items():
-        yield changes[number], 1 - count / max(1, len(others))
+        passed = passes(leg, left, trials.protocol, trials.engine)
+        failed = [count + (not each) for count, each in zip(failed, passed)]
+        enough = [count <= (1 - _MENDED) * len(others) for count in failed]
+        left, failed = list(compress(left, enough)), list(compress(failed, enough))
+    for change, count in zip(left, failed):
+        yield change, 1 - count / max(1, len(others))
 
 
 def _failing(case: _Case, trials: Trials) -> list[Leg]:

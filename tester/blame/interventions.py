@@ -65,15 +65,15 @@ class _TooOften(Exception):
     """A changed row is used again and again."""
 
 
-def passing(
+def passes(
     leg: Leg, changes: Sequence[Change], protocol: LoadedProtocol, engine: Chosen
-) -> list[Change]:
-    """Those with which a leg passes. What the native engine cannot say the Python one does."""
+) -> list[bool]:
+    """Whether a leg passes with each change. What the native engine cannot say the Python one
+    does."""
     natively = _natively(leg, changes, protocol, engine)
     return [
-        change
-        for change, passes in zip(changes, natively, strict=True)
-        if passes or (passes is None and passes_with(leg, protocol, change))
+        passes_with(leg, protocol, change) if known is None else known
+        for change, known in zip(changes, natively, strict=True)
     ]
 
 
