@@ -14,8 +14,8 @@ Invariant: which tier a leg runs on changes its time and nothing else.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +49,7 @@ class TieredObject:
         self._first: PendingObject | None = None
         self._first_how = how
         self._optimised: PendingObject | None = None
+        self._failed: ToolchainError | None = None
         self.library: Library | None = None
         self.began_on_tier0 = False
 
@@ -56,17 +57,22 @@ class TieredObject:
         """The first object, however long it takes; ``optimised``: not at tier 0, unless that is
         being compiled. Raises what is in COMPILE_ERRORS.
         """
-        if self._first is None:
-            how = self._first_recipe(optimised)
-            self._take(build(how, self._clients, self._cache), how)
-        else:
-            self._take_first(self._first.wait)
+        with self._once():
+            if self._first is None:
+                how = self._first_recipe(optimised)
+                self._take(build(how, self._clients, self._cache), how)
+            else:
+                self._take_first(self._first.wait)
 
     def look(self) -> None:
         """Take the first object if it is there; if it has to be compiled, that begins.
 
         Raises what is in COMPILE_ERRORS.
         """
+        with self._once():
+            self._look()
+
+    def _look(self) -> None:
         if self._first is not None:
             self._take_first(self._first.path)
             return
@@ -77,6 +83,17 @@ class TieredObject:
                 self.began_on_tier0 = True
                 return
         self.make(False)
+
+    @contextmanager
+    def _once(self) -> Iterator[None]:
+        """What a compiler has refused it is not asked for again."""
+        if self._failed is not None:
+            raise self._failed.with_traceback(None)
+        try:
+            yield
+        except ToolchainError as error:
+            self._failed = error
+            raise
 
     def find(self) -> None:
         """The object of a worker: the better one of those in the cache."""

@@ -248,6 +248,25 @@ def test_what_a_failing_compiler_prints_at_tier0_is_the_error(
     assert objects(place) == 0
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_what_a_compiler_refuses_is_asked_for_once(
+    begun: bool, tmp_path: Path, real: Compiler
+) -> None:
+    """Each candidate of a shrunk leg would wait for it, where a toolchain lacks its linker."""
+    note = tmp_path / "note"
+    bad = compiler_that(tmp_path, real, f'echo $how >> {note}; echo "no linker"; exit 1')
+    cache = Cache(tmp_path / "cache")
+    how = Compiler((str(bad),), "1")
+    libraries = Libraries(sources_of("MI"), TESTER_CLIENTS, how, cache, lambda _: None)
+    if begun:
+        assert not libraries.have(SIZES)
+    for ask in (libraries, libraries, libraries.have):
+        with pytest.raises(ToolchainError, match="no linker"):
+            ask(SIZES)
+    assert note.read_text().split() == ["-O0"]
+    assert leavings(cache.root) == []
+
+
 @pytest.mark.slow
 def test_a_full_disk_costs_only_time(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Recipe, cache: Cache) -> PendingObject:
