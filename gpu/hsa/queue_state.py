@@ -112,6 +112,8 @@ class Connection:
     base: int = 0
     size: int = 0
     id: int = 0
+    vmid: int = 0
+    """Of the process whose queue it is; 0 has the addresses of memory itself."""
     features: int = 0
     profiled: bool = False
     read_id: int = 0
@@ -160,7 +162,7 @@ class Connection:
 
     @property
     def name(self) -> str:
-        return f"queue {self.id}"
+        return f"process {self.vmid}, queue {self.id}" if self.vmid else f"queue {self.id}"
 
     @property
     def active(self) -> bool:
