@@ -179,8 +179,19 @@ class Ports(Sequence[Port]):
         return self.control + 1 + self.cpus + engine
 
 
+class Translator(Protocol):
+    """What knows the addresses of processes."""
+
+    def push(self, request: MemoryRequest) -> None:
+        """Enter a request of a process, now or once its pages are known, after those pushed before
+        at its port. Raises `Unmapped`."""
+
+
 class Memory(Protocol):
     """Memory with a clock. Ticks are cycles of the compute units."""
+
+    translator: Translator | None
+    """Takes the requests of processes, once there are any."""
 
     @property
     def now(self) -> int:

@@ -158,6 +158,7 @@ class CommandProcessor:
             queue=link.queue,
             packet_id=link.read_id,
             dispatch_pointer=copy,
+            vmid=link.vmid,
             resource=(first, second, third, fourth),
             hidden_base=self._apertures.hidden_base,
             shared_aperture=self._apertures.shared,

@@ -27,6 +27,7 @@ from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, Q
 from gpu.hsa.signal import Signal
 from gpu.memory.interface import Memory
 from gpu.packet_processor.context_switch import SavedQueue, area_bytes
+from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.fences import Fences
 from gpu.packet_processor.packet_processor import Callbacks, Handler
 
@@ -95,6 +96,10 @@ class Context(ProcessMemory):
     def activities(self) -> Activities:
         """The sequences that the device runs beside its units."""
         return self.machine.loop.activities
+
+    def port(self, index: int) -> ControlPort:
+        """Accesses through a port of memory, as steps of a sequence."""
+        return self._control.at(index)
 
     def start_task(self, what: str, steps: Steps[T]) -> Task[T]:
         """Begin a sequence of accesses of another agent, which runs whenever the device runs."""
