@@ -12,7 +12,7 @@ import numpy as np
 
 from gpu.memory.address_space import PAGE, Addresses, AddressSpace, Unmapped
 from gpu.memory.interface import MemoryRequest
-from gpu.memory.virtual.page_table import PAGE_BITS, Entry
+from gpu.memory.virtual.page_table import PAGE_BITS, Entry, aperture
 from runtime.requesters.port import AccessKind
 
 _OFFSET = np.uint64(PAGE - 1)
@@ -56,7 +56,7 @@ class VirtualLanes:
         has mapped."""
         address = self.addresses.item(error.lane)
         try:
-            if space is not None:
+            if space is not None and address in aperture(self.vmid):
                 space.at(address, self.size, error.lane, writes=self.writes, loads=self.loads)
         except Unmapped as known:
             return known
