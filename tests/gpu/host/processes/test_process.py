@@ -72,7 +72,7 @@ def test_a_kernel_writes_no_page_that_is_not_mapped(make: MakeDevice) -> None:
     a, gone = process.alloc(X), process.alloc_like(X)
     process.run(until=added(process, a, a, gone))
     process.free(gone)
-    with pytest.raises(KernelError, match="address 0x40000000.*nothing is mapped there"):
+    with pytest.raises(KernelError, match=r"address 0x40000000.*nothing is mapped there"):
         process.run(until=added(process, a, a, gone))
     with pytest.raises(Unmapped, match="nothing is mapped"):
         process.memory.read(gone.address, 4)
