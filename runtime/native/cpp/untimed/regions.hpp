@@ -74,8 +74,9 @@ inline void add_cache(Regions& regions, const CacheMemory& c) {
     regions.add(c.touched, c.sets * (c.tree_words ? c.tree_words : c.ways) * sizeof(u64));
 }
 
-// `engines`: whether DMA sequencers are used.
-inline void add_requesters(const Context& x, Regions& regions, bool engines) {
+// `engines`: agents with DMA sequencers. Each has one transfer at a time, and of those that are free the
+// first is taken.
+inline void add_requesters(const Context& x, Regions& regions, u32 engines) {
     const RequesterParts& parts = requester_parts(x);
     regions.add(x.s->requester_parts.offset, offsetof(RequesterParts, sort_bits));
     regions.add(parts.requesters);
@@ -83,10 +84,8 @@ inline void add_requesters(const Context& x, Regions& regions, bool engines) {
     regions.add(parts.requests);
     regions.add(parts.clients);
     regions.add(parts.marks);
-    if (engines) {
-        regions.add(parts.transfers);
-        regions.add(parts.free_transfers);
-    }
+    regions.add(parts.transfers.offset, u64{engines} * TRANSFER_ROOM);
+    regions.add(parts.free_transfers.offset, u64{engines} * sizeof(u32));
 }
 
 // The pools from which things of a state are.
@@ -124,8 +123,9 @@ inline void pools_restore(const Context& x, const u8* from) {
     });
 }
 
-// Of a system whose lines are all known.
-inline Regions state_regions(const Context& x, bool engines) {
+// Of a system whose lines are all known. Channels change only where arrivals are kept in the order of
+// time, and ports only towards the bus.
+inline Regions state_regions(const Context& x, u32 engines) {
     const System& s = *x.s;
     Regions regions;
     regions.add(0, sizeof(System));
@@ -133,8 +133,10 @@ inline Regions state_regions(const Context& x, bool engines) {
     regions.add(s.engine.wakes.offset, sizeof(u64));
     regions.add(s.engine.wheel.offset, slots_in_use(x) * sizeof(WheelSlot));
     regions.add(s.message_buffers);
-    regions.add(s.network_ports);
-    regions.add(s.channels);
+    for (u32 i = 0; i < s.ports; i++) {
+        if (x.ports[i].bus)
+            regions.add(s.network_ports.offset + i * sizeof(NetworkPort), sizeof(NetworkPort));
+    }
     regions.add(s.cache_memories);
     for (u32 i = 0; i < s.caches; i++) add_cache(regions, x.caches[i]);
     regions.add(s.controller_bytes);

@@ -96,20 +96,28 @@ inline void flight_deliver(Context& x, u32 slot, u32 place) {
     deliver(x, message);
 }
 
+// Visit the slots that have a bit.
+template <class F>
+TINY inline void each_slot(const SlotOrder& slots, F visit) {
+    for (u32 word = 0; word < WHEEL / 64; word++) {
+        for (u64 left = slots.bits[word]; left; left &= left - 1)
+            visit(word << 6 | static_cast<u32>(__builtin_ctzll(left)));
+    }
+}
+
 // What is handed over without a choice: requests to memory, where that is asked for.
 inline void deliver_eagerly(Context& x, const SlotOrder& eager, bool to_rest) {
     bool any = true;
     for (u32 rounds = 0; any && rounds < MOST_ROUNDS && !x.s->trouble; rounds++) {
         any = false;
-        const u32 slots = slots_in_use(x);
-        for (u32 slot = 0; slot < slots; slot++) {
-            if (!(eager.bits[slot >> 6] >> (slot & 63) & 1) || !x.wheel[slot].head) continue;
+        each_slot(eager, [&](u32 slot) {
+            if (!x.wheel[slot].head) return;
             any = true;
             x.s->engine.now++;
             x.s->engine.running = 1;
             flight_deliver(x, slot, 0);
             run_flagged(x, to_rest);
-        }
+        });
     }
 }
 
@@ -155,10 +163,7 @@ inline void step_begin(Context& x) {
 inline void step_end(Context& x, const StepRules& rules) {
     run_flagged(x, rules.to_rest);
     deliver_eagerly(x, rules.eager, rules.to_rest);
-    for (u32 word = 0; word < WHEEL / 64; word++) {
-        for (u64 left = rules.spent.bits[word]; left; left &= left - 1)
-            remove_spent(x, word << 6 | static_cast<u32>(__builtin_ctzll(left)));
-    }
+    each_slot(rules.spent, [&](u32 slot) { remove_spent(x, slot); });
     limbo_release(x);
 }
 

@@ -60,6 +60,7 @@ inline void set_rules(Model& m, const u64* config) {
     set_bits(rules.eager, x, config + CONFIG_EAGER);
     for (u32 i = 0; i < x.s->channels.count; i++) {
         if (x.channels[i].order) rules.order.bits[i >> 6] |= u64{1} << (i & 63);
+        x.channels[i].order = 0;  // of arrivals in time
     }
     for (u32 i = 0; i < x.s->ports; i++) {
         const u32 slot = slot_of_port(x, i);
@@ -179,9 +180,9 @@ inline bool configure(Search& s, const u64* config) {
     }
     if (system.trouble || !set_renamings(m, config[CONFIG_RENAMINGS], at)) return false;
     if (!set_invariants(m.invariants, config[CONFIG_INVARIANTS], at)) return false;
-    bool engines = false;
+    u32 engines = 0;
     for (u32 i = 0; i < a.count; i++)
-        engines |= requester_at(m.x, a.agents[i].requester).kind == RequesterKind::DMA;
+        engines += requester_at(m.x, a.agents[i].requester).kind == RequesterKind::DMA;
     m.regions = state_regions(m.x, engines);
     if (m.regions.overflow) return false;
     m.start_state = static_cast<u8*>(malloc(m.regions.bytes));
