@@ -123,6 +123,29 @@ def test_a_book_of_what_is_known(tmp_path: Path) -> None:
     assert 'id="c-L1Cache-I-Load"' in page
 
 
+@pytest.mark.parametrize("part", [0.4, 0.7, 0.97])
+def test_a_book_of_what_is_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: float
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for file in PROTOCOLS.glob("MI*.s*"):
+        text = file.read_text()
+        if file.name == "MI-cache.sm":
+            text = text[: int(part * len(text))]
+        (tmp_path / file.name).write_text(text)
+    known = what_is_known(tmp_path / "MI.slicc", [tmp_path])
+    assert known is not None
+    found = known.diagnostics
+    syntax = {"unclosed-bracket", "missing-semicolon", "syntax-error"}
+    assert {each.slug for each in found} <= syntax, "nothing that follows from what is not there"
+    text = single_page(
+        Contents(protocol=known.protocol, sources=known.sources, findings=found)
+    ).decode()
+    parsed(text.encode())
+    assert 'id="s-L1Cache-M"' in text and 'id="s-Directory-M"' in text
+    assert ('id="c-L1Cache-I-Load"' in text) == (part > 0.9)
+
+
 @needs_dot
 def test_runs_are_images_or_pages(tmp_path: Path) -> None:
     (tmp_path / "two-owners.svg").write_bytes(SVG)
