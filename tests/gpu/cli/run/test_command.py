@@ -84,9 +84,9 @@ def test_in_a_process(files: dict[str, str], tmp_path: Path) -> None:
     assert tlbs["vector 0"]["misses"] >= 3 and tlbs["walks"] > 3
     bad = gcn(*call, "--set", "gpu.tlb.entries=0")
     assert bad.status == 2 and "gpu.tlb.entries = 0: not a whole number" in bad.err
-    fault = gcn("run", files["device_hsa"], "trapk", "--grid", "1", "--arg", "i32[1]", "--functional", "--process",
-                "--core", str(core))  # fmt: skip
-    assert fault.status == 1 and "process 8, queue 0" in fault.err
+    fault = gcn("run", files["device_hsa"], "trapk", "--grid", "1", "--arg", "i32[1]=-1",
+                "--functional", "--process", "--core", str(core))  # fmt: skip
+    assert fault.status == 2 and "process 8, queue 0" in fault.err
     assert "trapk" in gcn("core", str(core)).out
 
 
