@@ -192,7 +192,7 @@ def build(protocol: LoadedProtocol) -> SharedObject:
     assert protocol.native is not None
     defines: dict[str, int | str] = {
         **Sizes(LINE_BYTES, 1).defines(),
-        "SLICC_CLIENT_ACCESS": '"exploration/agent_access.hpp"',
+        "SLICC_CLIENT_ACCESS": '"exploration/agents/access.hpp"',
         "SLICC_CLIENTS": '"exploration/api.hpp"',
         "SLICC_UNTIMED": 1,
     }

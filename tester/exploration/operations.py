@@ -15,7 +15,7 @@ from runtime.requesters.port import AccessKind, Scope
 
 
 class Target(IntEnum):
-    """What an operation is about: ``Target`` of exploration/agents.hpp."""
+    """What an operation is about: ``Target`` of exploration/agents/agents.hpp."""
 
     NOTHING = 0
     LOCATION = 1

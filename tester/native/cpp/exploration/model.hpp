@@ -6,6 +6,8 @@
 #pragma once
 
 #include "encoding.hpp"
+#include "exploration/agents/beginnings.hpp"
+#include "exploration/agents/coding.hpp"
 #include "exploration/invariants/evaluation.hpp"
 #include "exploration/renaming_keys.hpp"
 #include "system/api.hpp"

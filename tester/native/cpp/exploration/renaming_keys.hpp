@@ -8,7 +8,7 @@
 
 #pragma once
 
-#include "exploration/agents.hpp"
+#include "exploration/agents/agents.hpp"
 
 inline constexpr u8 NO_OWNER = 0xff;
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "encoding.hpp"
-#include "exploration/agents.hpp"
+#include "exploration/agents/agents.hpp"
 #include "exploration/invariants/words.hpp"
 
 struct Invariants {
