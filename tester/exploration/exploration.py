@@ -16,19 +16,18 @@ from protocols.loader import LoadedProtocol
 from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,
-    End,
     Judgement,
-    Kind,
     NativeSearch,
     Rules,
     Statistics,
     build,
 )
+from tester.exploration.native_words import FindingKind, SearchEnd
 from tester.exploration.small_system import Bounds, SmallSystem, small_system
 
 _BUDGET: Final = 4000
 """States between two looks at the clock and at Ctrl-C."""
-_PILED: Final = (End.FULL, End.REFUSED)
+_PILED: Final = (SearchEnd.FULL, SearchEnd.REFUSED)
 """Where a bound on the messages under way may let a search end."""
 Notify = Callable[[Statistics], None]
 
@@ -62,7 +61,7 @@ class Step:
 class Finding:
     """``trace``: a shortest way to it. ``judgement`` says more of it."""
 
-    kind: Kind
+    kind: FindingKind
     trace: tuple[Step, ...]
     judgement: Judgement
 
@@ -86,7 +85,7 @@ class Exploration:
     system: SmallSystem
     rules: Rules
     statistics: Statistics
-    end: End
+    end: SearchEnd
     complete_bound: int | None = None
     finding: Finding | None = None
     reason: str = ""
@@ -103,7 +102,7 @@ class Exploration:
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
-    end: End
+    end: SearchEnd
     statistics: Statistics
     finding: Finding | None
     reason: str
@@ -135,22 +134,22 @@ def explore(
     def search(which: Rules, threads: int = jobs) -> _Searched:
         with JointSearch(lambda: NativeSearch(library, system, which), threads) as joint:
             found = _search(joint, protocol, system, notify, ways=ways, report=threads == 1)
-        return search(which, 1) if found.end is End.FOUND and threads > 1 else found
+        return search(which, 1) if found.end is SearchEnd.FOUND and threads > 1 else found
 
     whole = search(rules)
-    if whole.end is End.FOUND and rules.local_steps and system.has_local_steps:
+    if whole.end is SearchEnd.FOUND and rules.local_steps and system.has_local_steps:
         # A trace names every message; where that is too long to find, it lacks some.
         every = replace(rules, local_steps=False)
         full = search(every)
-        if full.end is End.FOUND:
+        if full.end is SearchEnd.FOUND:
             rules, whole = every, full
     if whole.end not in _PILED or rules.bound:
         return _result(system, rules, whole)
     complete = None
     for bound in range(1, whole.statistics.under_way + 1):
         part = search(replace(rules, bound=bound))
-        if part.end is not End.COMPLETE:
-            if part.end is End.FOUND:
+        if part.end is not SearchEnd.COMPLETE:
+            if part.end is SearchEnd.FOUND:
                 return _result(system, replace(rules, bound=bound), part)
             whole = replace(whole, interruption=part.interruption)
             break
@@ -159,7 +158,7 @@ def explore(
 
 
 def _result(system: SmallSystem, rules: Rules, searched: _Searched) -> Exploration:
-    verdict = {End.COMPLETE: Verdict.EXHAUSTED, End.FOUND: Verdict.FOUND}.get(
+    verdict = {SearchEnd.COMPLETE: Verdict.EXHAUSTED, SearchEnd.FOUND: Verdict.FOUND}.get(
         searched.end, Verdict.LIMIT
     )
     return Exploration(
@@ -192,18 +191,18 @@ def _search(
     end, statistics = joint.run(1)
     interruption: BaseException | None = None
     try:
-        while end is End.CONTINUES:
+        while end is SearchEnd.CONTINUES:
             end, statistics = joint.run(_BUDGET)
             if notify is not None:
                 notify(statistics)
     except (KeyboardInterrupt, SystemExit) as error:
         interruption = error
-    finding = what_was_found(native) if end is End.FOUND and report else None
+    finding = what_was_found(native) if end is SearchEnd.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end in _PILED else None
-    judged, stuck = native.stuck() if end is End.COMPLETE else (False, None)
+    judged, stuck = native.stuck() if end is SearchEnd.COMPLETE else (False, None)
     if stuck is not None:
-        end = End.FOUND
+        end = SearchEnd.FOUND
         finding = _no_completion(native, stuck) if report else None
     return _Searched(
         end,
@@ -225,7 +224,7 @@ def what_was_found(native: NativeSearch) -> Finding:
     found, judged = native.found(), native.judgement()
     way = native.concrete(native.way_to(found.state, found.choice))
     trace = follow(native, way)
-    if found.kind is Kind.INVARIANT:
+    if found.kind is FindingKind.INVARIANT:
         return Finding(found.kind, trace, judged)
     kind = native.rest() if found.choice is None else found.kind
     return Finding(kind, trace, native.judgement())
@@ -233,7 +232,7 @@ def what_was_found(native: NativeSearch) -> Finding:
 
 def _no_completion(native: NativeSearch, state: int) -> Finding:
     trace = follow(native, native.concrete(native.way_to(state)))
-    return Finding(Kind.NO_COMPLETION, trace, native.judgement())
+    return Finding(FindingKind.NO_COMPLETION, trace, native.judgement())
 
 
 def follow(native: NativeSearch, way: list[int]) -> tuple[Step, ...]:

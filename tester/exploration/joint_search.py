@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from types import TracebackType
 
-from tester.exploration.native_search import End, NativeSearch, Statistics
+from tester.exploration.native_search import NativeSearch, Statistics
+from tester.exploration.native_words import SearchEnd
 
 
 class JointSearch:
@@ -37,7 +38,7 @@ class JointSearch:
     ) -> None:
         self._opened.close()
 
-    def run(self, budget: int) -> tuple[End, Statistics]:
+    def run(self, budget: int) -> tuple[SearchEnd, Statistics]:
         """Expand at most so many states in each thread, of one level if there are several."""
         if not self._helpers:
             return self.leader.run(budget)
@@ -51,4 +52,4 @@ class JointSearch:
                 each.exception()  # nothing is merged while a thread works
             self.leader.level(self._helpers, complete=False)
             raise
-        return self.leader.level(self._helpers, complete=set(ends) == {End.COMPLETE})
+        return self.leader.level(self._helpers, complete=set(ends) == {SearchEnd.COMPLETE})

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -26,6 +25,20 @@ from runtime.native.toolchain.object_cache import CacheError, user_cache
 from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.exploration.invariants.language import Invariant
+from tester.exploration.native_words import (
+    MOST_CHOICES,
+    MOST_CODE,
+    MOST_STEPS,
+    NOT_JUDGED,
+    THREAD_REGISTERS,
+    ChoiceKind,
+    ChoiceWord,
+    ConfigWord,
+    FindingKind,
+    SearchEnd,
+    StatWord,
+    WalkFault,
+)
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 
 _U64 = ctypes.c_uint64
@@ -57,59 +70,7 @@ _FUNCTIONS: Final = {
     "explore_judgement": (None, (_POINTER, _POINTER)),
     "explore_random_walk": (_U64, (_POINTER, _U64, _U64, _POINTER)),
 }
-MOST_REGISTERS: Final = 32
-"""``THREAD_REGISTERS``."""
-BEFOREHAND: Final = 8
-"""In the place of a choice: what an agent does before its program."""
-_MOST_CHOICES: Final = 512
-_MOST_STEPS: Final = 256
-_MOST_CODE: Final = 8192
-_NOT_JUDGED: Final = -2
 _UNKNOWN: Final = (1 << 64) - 1
-
-
-class End(IntEnum):
-    """``SearchEnd``."""
-
-    CONTINUES = 0
-    COMPLETE = 1
-    FOUND = 2
-    FULL = 3
-    MEMORY = 4
-    REFUSED = 5
-
-
-class Kind(IntEnum):
-    """``FindingKind``."""
-
-    NOTHING = 0
-    ERROR = 1
-    VALUE = 2
-    OLD_VALUE = 3
-    DEADLOCK = 4
-    LEAK = 5
-    TWO_WRITERS = 6
-    INVARIANT = 7
-    NO_END = 8
-    NO_COMPLETION = 9
-    """Found when all steps are known."""
-
-
-class Fault(IntEnum):
-    """``WalkFault``."""
-
-    SAME = 0
-    CODES = 1
-    FOLLOWERS = 2
-    FORGOTTEN = 3
-    MEMORY = 4
-
-
-class ChoiceKind(IntEnum):
-    ISSUE = 0
-    DELIVER = 1
-    WAKE = 2
-    ALARM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +110,7 @@ class Choice:
 class FoundAt:
     """``choice`` None: nothing was under way in the state."""
 
-    kind: Kind
+    kind: FindingKind
     state: int
     choice: int | None
 
@@ -214,26 +175,29 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
     bounds = system.bounds
     at_once = rules.eager_memory or (rules.local_steps and system.served_in_order)
     eager = system.to_memory if at_once else frozenset[int]()
-    words = [
-        FIRST_ADDRESS,
-        bounds.lines,
-        bounds.locations,
-        system.counts_words,
-        bounds.increments,
-        rules.bound,
-        rules.most_states,
-        rules.most_edges,
-        rules.wide,
-        rules.to_rest,
-        rules.local_steps,
-        _bits(system.private)[0],
-        len(rules.invariants),
-        len(system.agents),
-        len(operations.OPERATIONS),
-        len(system.renamings),
-        *_bits(system.ordered),
-        *_bits(eager),
-    ]
+    head = {
+        ConfigWord.BASE: FIRST_ADDRESS,
+        ConfigWord.LINES: bounds.lines,
+        ConfigWord.DATA: bounds.locations,
+        ConfigWord.WORD: system.counts_words,
+        ConfigWord.INCREMENTS: bounds.increments,
+        ConfigWord.BOUND: rules.bound,
+        ConfigWord.MOST_STATES: rules.most_states,
+        ConfigWord.MOST_EDGES: rules.most_edges,
+        ConfigWord.WIDE: rules.wide,
+        ConfigWord.TO_REST: rules.to_rest,
+        ConfigWord.SPENT: rules.local_steps,
+        ConfigWord.PRIVATE: _bits(system.private)[0],
+        ConfigWord.INVARIANTS: len(rules.invariants),
+        ConfigWord.AGENTS: len(system.agents),
+        ConfigWord.OPERATIONS: len(operations.OPERATIONS),
+        ConfigWord.RENAMINGS: len(system.renamings),
+    }
+    words: list[int] = [0] * ConfigWord.WORDS
+    for word, value in head.items():
+        words[word] = value
+    words[ConfigWord.ORDERED : ConfigWord.EAGER] = _bits(system.ordered)
+    words[ConfigWord.EAGER : ConfigWord.WORDS] = _bits(eager)
     for each in operations.OPERATIONS:
         words += [each.kind, each.scope, each.target]
     for agent in system.agents:
@@ -266,7 +230,7 @@ class NativeSearch:
                 f"the system is too large to explore: {len(system.controllers)} controllers, "
                 f"{len(system.buffers)} buffers, {len(system.agents)} agents"
             )
-        self._steps = np.zeros((_MOST_STEPS, len(StepWord)), np.uint64)
+        self._steps = np.zeros((MOST_STEPS, len(StepWord)), np.uint64)
 
     def __enter__(self) -> NativeSearch:
         return self
@@ -294,7 +258,7 @@ class NativeSearch:
     def outcomes(self) -> list[tuple[tuple[int, ...], int]]:
         """What registers held at the end of all programs, as numbers of values, and a state."""
         count = self._library.explore_outcomes(self._handle, None, None, 0)
-        registers = np.zeros((count, MOST_REGISTERS), np.uint8)
+        registers = np.zeros((count, THREAD_REGISTERS), np.uint8)
         states = np.zeros(count, np.uint32)
         self._library.explore_outcomes(
             self._handle, registers.ctypes.data, states.ctypes.data, count
@@ -303,36 +267,38 @@ class NativeSearch:
 
     # ------------------------------------------------------------------ searching
 
-    def run(self, budget: int) -> tuple[End, Statistics]:
+    def run(self, budget: int) -> tuple[SearchEnd, Statistics]:
         """Expand at most so many states."""
-        out = np.zeros(len(Statistics.__slots__), np.uint64)
-        end = End(self._library.explore_run(self._handle, budget, out.ctypes.data))
+        out = np.zeros(len(StatWord), np.uint64)
+        end = SearchEnd(self._library.explore_run(self._handle, budget, out.ctypes.data))
         return end, Statistics(*map(int, out))
 
     def help(self, leader: NativeSearch) -> None:
         """Work on that one's levels from now on. The search has not run yet."""
         self._library.explore_help(self._handle, leader._handle)
 
-    def work(self, budget: int) -> End:
-        """Expand at most so many states of the leader's level; in a thread. End.COMPLETE: none of
-        the level is left."""
-        return End(self._library.explore_work(self._handle, budget))
+    def work(self, budget: int) -> SearchEnd:
+        """Expand at most so many states of the leader's level; in a thread. COMPLETE: none of the
+        level is left."""
+        return SearchEnd(self._library.explore_work(self._handle, budget))
 
-    def level(self, helpers: Sequence[NativeSearch], *, complete: bool) -> tuple[End, Statistics]:
+    def level(
+        self, helpers: Sequence[NativeSearch], *, complete: bool
+    ) -> tuple[SearchEnd, Statistics]:
         """Take what helpers found, and begin the next level if this one is ``complete``. No thread
         works meanwhile."""
         handles = np.array([helper._handle for helper in helpers], np.uint64)
-        out = np.zeros(len(Statistics.__slots__), np.uint64)
+        out = np.zeros(len(StatWord), np.uint64)
         end = self._library.explore_level(
             self._handle, handles.ctypes.data, len(helpers), complete, out.ctypes.data
         )
-        return End(end), Statistics(*map(int, out))
+        return SearchEnd(end), Statistics(*map(int, out))
 
     def stuck(self) -> tuple[bool, int | None]:
         """Whether it could be judged from which states no run completes a request that is
         outstanding, and the first of them. Of a search that has ended, and once."""
         state = self._library.explore_stuck(self._handle)
-        return state != _NOT_JUDGED, state if state >= 0 else None
+        return state != NOT_JUDGED, state if state >= 0 else None
 
     def refusal(self) -> str:
         """Why a state could not be written; empty if none was refused."""
@@ -343,7 +309,7 @@ class NativeSearch:
         out = np.zeros(4, np.uint64)
         self._library.explore_found(self._handle, out.ctypes.data)
         kind, state, choice, at_rest = map(int, out)
-        return FoundAt(Kind(kind), state, None if at_rest else choice)
+        return FoundAt(FindingKind(kind), state, None if at_rest else choice)
 
     def way_to(self, state: int, choice: int | None = None) -> list[int]:
         """The choices of a shortest way to a state, and one more."""
@@ -384,28 +350,28 @@ class NativeSearch:
         self._library.explore_restart(self._handle)
 
     def choices(self) -> list[Choice]:
-        out = np.zeros((_MOST_CHOICES, 8), np.uint64)
-        count = self._library.explore_choices(self._handle, out.ctypes.data, _MOST_CHOICES)
+        out = np.zeros((MOST_CHOICES, len(ChoiceWord)), np.uint64)
+        count = self._library.explore_choices(self._handle, out.ctypes.data, MOST_CHOICES)
         return [_choice(row) for row in out[:count].tolist()]
 
-    def apply(self, packed: int) -> tuple[Kind, npt.NDArray[np.uint64]]:
+    def apply(self, packed: int) -> tuple[FindingKind, npt.NDArray[np.uint64]]:
         """What was found, and a row for each transition: see StepWord."""
         written = np.zeros(1, np.uint64)
         kind = self._library.explore_apply(
-            self._handle, packed, self._steps.ctypes.data, _MOST_STEPS, written.ctypes.data
+            self._handle, packed, self._steps.ctypes.data, MOST_STEPS, written.ctypes.data
         )
-        return Kind(kind), self._steps[: int(written[0])].copy()
+        return FindingKind(kind), self._steps[: int(written[0])].copy()
 
-    def rest(self) -> Kind:
+    def rest(self) -> FindingKind:
         """What is wrong with the state as it stands, if nothing is under way."""
-        return Kind(self._library.explore_rest(self._handle))
+        return FindingKind(self._library.explore_rest(self._handle))
 
     def code(self) -> bytes:
         """The state as it stands."""
-        out = np.zeros(_MOST_CODE, np.uint8)
+        out = np.zeros(MOST_CODE, np.uint8)
         renaming = np.zeros(1, np.uint64)
         count = self._library.explore_code(
-            self._handle, out.ctypes.data, _MOST_CODE, renaming.ctypes.data
+            self._handle, out.ctypes.data, MOST_CODE, renaming.ctypes.data
         )
         return out[:count].tobytes()
 
@@ -419,11 +385,11 @@ class NativeSearch:
             None if agent == none else agent, None if where == none else where, value, known
         )
 
-    def random_walk(self, seed: int, steps: int) -> tuple[Fault, int, int]:
+    def random_walk(self, seed: int, steps: int) -> tuple[WalkFault, int, int]:
         """A check of our own: how it ended, states compared, and where memory was forgotten."""
         out = np.zeros(3, np.uint64)
         fault = self._library.explore_random_walk(self._handle, seed, steps, out.ctypes.data)
-        return Fault(fault), int(out[1]), int(out[2])
+        return WalkFault(fault), int(out[1]), int(out[2])
 
 
 def _known(word: int) -> int | None:

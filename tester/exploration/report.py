@@ -18,20 +18,23 @@ from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
 from tester.exploration.invariants.language import Invariant
-from tester.exploration.native_search import BEFOREHAND, Choice, ChoiceKind, End, Kind
+from tester.exploration.native_search import Choice
+from tester.exploration.native_words import BEFOREHAND, ChoiceKind, FindingKind, SearchEnd
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
 
 _LIBRARY_MESSAGES: Final = ("", "RubyRequest", "SequencerMsg", "MemoryMsg")
 _HEADLINES: Final = {
-    Kind.VALUE: "a load returned a value that no order of the stores explains",
-    Kind.OLD_VALUE: "a fetch-add returned a value that no order of the fetch-adds explains",
-    Kind.DEADLOCK: "deadlock: nothing is under way, and something was never answered",
-    Kind.LEAK: "leak: nothing is under way, and something is left that should be gone",
-    Kind.TWO_WRITERS: "two private caches may use a line at once, and one of them may write it",
-    Kind.INVARIANT: "an invariant does not hold",
-    Kind.NO_END: "steps without end",
-    Kind.NO_COMPLETION: "a request is outstanding, and no run from there completes any",
+    FindingKind.VALUE: "a load returned a value that no order of the stores explains",
+    FindingKind.OLD_VALUE: "a fetch-add returned a value that no order of the fetch-adds explains",
+    FindingKind.DEADLOCK: "deadlock: nothing is under way, and something was never answered",
+    FindingKind.LEAK: "leak: nothing is under way, and something is left that should be gone",
+    FindingKind.TWO_WRITERS: (
+        "two private caches may use a line at once, and one of them may write it"
+    ),
+    FindingKind.INVARIANT: "an invariant does not hold",
+    FindingKind.NO_END: "steps without end",
+    FindingKind.NO_COMPLETION: "a request is outstanding, and no run from there completes any",
 }
 
 
@@ -94,17 +97,17 @@ class Namer:
             yield f"{name:<14} {self.line(each.line)}  {machine['events'][each.event]:<16} {change}"
 
     def headline(self, finding: Finding, invariants: Sequence[Invariant] = ()) -> str:
-        if finding.kind is Kind.ERROR:
+        if finding.kind is FindingKind.ERROR:
             return self._error(finding)
         text = _HEADLINES[finding.kind]
-        if finding.kind is Kind.INVARIANT:
+        if finding.kind is FindingKind.INVARIANT:
             return f"{text}: {invariants[finding.judgement.value - 1].text}"
         judged = finding.judgement
-        of_value = finding.kind in (Kind.VALUE, Kind.OLD_VALUE)
+        of_value = finding.kind in (FindingKind.VALUE, FindingKind.OLD_VALUE)
         if not of_value or judged.agent is None or judged.where is None:
             return text
         agent = self.system.agents[judged.agent].name
-        operation = 0 if finding.kind is Kind.VALUE else operations.NAMES.index("atomic")
+        operation = 0 if finding.kind is FindingKind.VALUE else operations.NAMES.index("atomic")
         return f"{text} ({agent}, {self.place(operation, judged.where)})"
 
     def _error(self, finding: Finding) -> str:
@@ -204,10 +207,10 @@ def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
 def _limit(found: Exploration, namer: Namer) -> str:
     stats = found.statistics
     why = {
-        End.FULL: f"{stats.states:,} states",
-        End.MEMORY: "memory is full",
-        End.REFUSED: f"a state has {found.reason}",
-        End.CONTINUES: "interrupted",
+        SearchEnd.FULL: f"{stats.states:,} states",
+        SearchEnd.MEMORY: "memory is full",
+        SearchEnd.REFUSED: f"a state has {found.reason}",
+        SearchEnd.CONTINUES: "interrupted",
     }[found.end]
     text = f"{why}; clean so far, complete for every run of at most {stats.depth} steps"
     if found.complete_bound is not None:

@@ -20,7 +20,8 @@ from slicc.scenario_text.conditions import (
 )
 from slicc.text.data import json_text
 from tester.exploration.exploration import Finding, Step, follow, what_was_found
-from tester.exploration.native_search import End, NativeSearch, Rules, Statistics, build
+from tester.exploration.native_search import NativeSearch, Rules, Statistics, build
+from tester.exploration.native_words import SearchEnd
 from tester.exploration.report import Namer, omission_probability
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.script import Script
@@ -45,7 +46,7 @@ class EveryRun:
     script: Script
     judge: Judge
     rules: Rules
-    end: End
+    end: SearchEnd
     statistics: Statistics
     endings: tuple[Ending, ...]
     finding: Finding | None = None
@@ -54,7 +55,7 @@ class EveryRun:
     @property
     def whole(self) -> bool:
         """Whether all runs were explored."""
-        return self.end is End.COMPLETE
+        return self.end is SearchEnd.COMPLETE
 
     @property
     def failed(self) -> bool:
@@ -72,14 +73,14 @@ def explore_scenario(
     with NativeSearch(build(script.bound.protocol), script.system, rules) as native:
         if not native.follow_script(script.words):
             raise MemoryError("a script")
-        end, statistics = End.CONTINUES, native.run(1)[1]
-        while end is End.CONTINUES:
+        end, statistics = SearchEnd.CONTINUES, native.run(1)[1]
+        while end is SearchEnd.CONTINUES:
             end, statistics = native.run(_BUDGET)
             if notify is not None:
                 notify(statistics)
-        finding = what_was_found(native) if end is End.FOUND else None
+        finding = what_was_found(native) if end is SearchEnd.FOUND else None
         endings = tuple(_endings(native, script, judge))
-        assert endings or end is not End.COMPLETE, "programs that can end do"
+        assert endings or end is not SearchEnd.COMPLETE, "programs that can end do"
         return EveryRun(script, judge, rules, end, statistics, endings, finding, native.refusal())
 
 

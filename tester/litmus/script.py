@@ -17,15 +17,13 @@ from protocols.loader import LoadedProtocol
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Outcome, Term
 from tester.errors import ConfigError
-from tester.exploration.native_search import MOST_REGISTERS
+from tester.exploration.native_words import THREAD_REGISTERS, THREAD_STEPS
 from tester.exploration.small_system import Bounds, SmallSystem, small_system
 from tester.litmus.binding import DEFAULT_KEY, Bound, cast_of
 from tester.program.program import IN_ORDER, LOAD, PLAIN, STORE, Program
 from tester.scenario_text.placement import places_of
 from tester.scenario_text.to_program import Lowered
 
-MOST_STEPS: Final = 16
-"""``THREAD_STEPS``."""
 _BYTES: Final = 4
 _LOCATIONS: Final = 4
 """In a line of 16 bytes."""
@@ -125,8 +123,8 @@ def _script(bound: Bound, system: SmallSystem, lowered: Lowered, prepares: bool)
     stored = program.store_value[program.action_kind == STORE].ravel().tolist()
     values = tuple(dict.fromkeys((0, *stored)))
     registers = tuple(lowered.observables)
-    if len(registers) > MOST_REGISTERS:
-        raise ConfigError(f"{len(registers)} registers and places, of at most {MOST_REGISTERS}")
+    if len(registers) > THREAD_REGISTERS:
+        raise ConfigError(f"{len(registers)} registers and places, of at most {THREAD_REGISTERS}")
     of_row = {slot.rows[0]: n for n, slot in enumerate(lowered.observables.values())}
     steps = _steps(program, first_line, system.bounds.locations)
     names = [agent.name for agent in program.agents]
@@ -134,8 +132,8 @@ def _script(bound: Bound, system: SmallSystem, lowered: Lowered, prepares: bool)
     words = [int(prepares), len(values), len(registers)]
     for number in numbers:
         mine = steps.get(number, [])
-        if len(mine) > MOST_STEPS:
-            raise ConfigError(f"{len(mine)} operations of a thread, of at most {MOST_STEPS}")
+        if len(mine) > THREAD_STEPS:
+            raise ConfigError(f"{len(mine)} operations of a thread, of at most {THREAD_STEPS}")
         words.append(len(mine))
         for step in mine:
             needs = dict(step.needs)

@@ -10,7 +10,8 @@ import pytest
 from protocols.loader import load_protocol
 from tester.errors import ConfigError
 from tester.exploration.exploration import Verdict, explore
-from tester.exploration.native_search import Kind, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import FindingKind
 from tester.exploration.small_system import Bounds
 from tests.gem5.checkout import DRIVERS
 
@@ -32,10 +33,10 @@ BOUNDED = (
 )
 """Systems of MOESI_CMP_directory in which unblocks pile up: how many messages may be under way."""
 DEFECTS = {
-    "MI_example": (Bounds(engines=True), Kind.VALUE, 9),
-    "MSI": (Bounds(lines=2, locations=1), Kind.ERROR, 14),
-    "MESI_Two_Level": (Bounds(lines=2, locations=1, engines=True), Kind.ERROR, 15),
-    "MESI_Two_Level with two agents": (Bounds(agents=2, locations=1), Kind.VALUE, 16),
+    "MI_example": (Bounds(engines=True), FindingKind.VALUE, 9),
+    "MSI": (Bounds(lines=2, locations=1), FindingKind.ERROR, 14),
+    "MESI_Two_Level": (Bounds(lines=2, locations=1, engines=True), FindingKind.ERROR, 15),
+    "MESI_Two_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 16),
 }
 
 

@@ -36,7 +36,7 @@ from tester.exploration.counterexample.direction import (
 from tester.exploration.counterexample.followed import Began, Followed, follow
 from tester.exploration.exploration import Exploration, Step, Transition
 from tester.exploration.exploration import Finding as Found
-from tester.exploration.native_search import Kind
+from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 from tester.program.replay_file import Leg
@@ -83,7 +83,7 @@ def _ways(found: Exploration, followed: Followed) -> Iterator[Followed]:
     """The trace; where two may use a line at once, with a store and a load behind it that show
     it."""
     assert found.finding is not None
-    if found.finding.kind is not Kind.TWO_WRITERS:
+    if found.finding.kind is not FindingKind.TWO_WRITERS:
         yield followed
         return
     bounds, end = found.system.bounds, len(followed.steps)
@@ -145,9 +145,9 @@ def _leg(
 
 def _whose_value(found: Found, followed: Followed) -> Began | None:
     """The access whose value was wrong; where two may use a line at once, the last one."""
-    if found.kind is Kind.TWO_WRITERS:
+    if found.kind is FindingKind.TWO_WRITERS:
         return followed.accesses[-1]
-    if found.kind not in (Kind.VALUE, Kind.OLD_VALUE):
+    if found.kind not in (FindingKind.VALUE, FindingKind.OLD_VALUE):
         return None
     judged = found.judgement
     theirs = [
@@ -188,16 +188,16 @@ def _is_same(
     found: Found, run: LegRun, finding: Finding, protocol: LoadedProtocol, system: SmallSystem
 ) -> bool:
     verdict = finding.verdict
-    if found.kind in (Kind.VALUE, Kind.OLD_VALUE, Kind.TWO_WRITERS):
+    if found.kind in (FindingKind.VALUE, FindingKind.OLD_VALUE, FindingKind.TWO_WRITERS):
         request = finding.request
         of_program = request is not None and request.role in (Role.ACTION, Role.OPEN)
         return of_program and verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS)
-    if found.kind in (Kind.DEADLOCK, Kind.NO_COMPLETION):
+    if found.kind in (FindingKind.DEADLOCK, FindingKind.NO_COMPLETION):
         return verdict is Verdict.HANG
-    if found.kind is Kind.LEAK:
+    if found.kind is FindingKind.LEAK:
         return verdict is Verdict.LEAK
     error = run.outcome.error
-    if found.kind is not Kind.ERROR or error is None:
+    if found.kind is not FindingKind.ERROR or error is None:
         return False
     words = found.judgement.error
     same_kind = error.kind is list(ErrorKind)[(words[ErrorWord.KIND] or 1) - 1]
@@ -250,7 +250,7 @@ def _difference(
     if order.late is not None:
         return f"{ends}: the message of step {order.late.step + 1} was sent too late"
     assert found.finding is not None
-    if found.finding.kind is Kind.INVARIANT:
+    if found.finding.kind is FindingKind.INVARIANT:
         return f"{ends}: every transition of the trace was taken, but it judges no invariants"
     return f"{ends}, although every transition of the trace was taken"
 

@@ -9,7 +9,8 @@ import pytest
 
 from protocols.loader import load_protocol
 from tester.exploration.exploration import Verdict, explore
-from tester.exploration.native_search import Kind, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer, verdict_line
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import HANG, Bug, BugClass, Edit
@@ -44,7 +45,7 @@ def test_a_request_in_circles_is_found(jobs: int, tmp_path: Path) -> None:
     planted = load_protocol(str(CIRCLES.plant(tmp_path)), native=True)
     found = explore(planted, LOADS, Rules(), jobs=jobs)
     assert found.verdict is Verdict.FOUND and found.finding is not None
-    assert (found.finding.kind, len(found.finding.trace)) == (Kind.NO_COMPLETION, 1)
+    assert (found.finding.kind, len(found.finding.trace)) == (FindingKind.NO_COMPLETION, 1)
     _, text = verdict_line(found, Namer(planted, found.system))
     assert text == "a request is outstanding, and no run from there completes any, after 1 steps"
     unjudged = explore(planted, LOADS, Rules(most_edges=0))

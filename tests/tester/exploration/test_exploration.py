@@ -10,7 +10,8 @@ import pytest
 from protocols.loader import load_protocol
 from tester.errors import ConfigError
 from tester.exploration.exploration import Verdict, explore
-from tester.exploration.native_search import End, Kind, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import FindingKind, SearchEnd
 from tester.exploration.report import (
     Namer,
     cell_lines,
@@ -63,7 +64,7 @@ def test_the_trace_is_a_shortest_one_of_one_system(tmp_path: Path) -> None:
     bug = BY_NAME["msi-upgrade-is-not-refreshed"]
     found = hunted(bug, tmp_path, Bounds())
     finding = found.finding
-    assert finding is not None and finding.kind is Kind.VALUE
+    assert finding is not None and finding.kind is FindingKind.VALUE
     namer = Namer(protocol("MSI"), found.system)
     text = list(trace_lines(finding, namer))
     assert text[0].endswith(("stores line 0a", "stores line 0b", "loads line 0a", "loads line 0b"))
@@ -74,7 +75,7 @@ def test_the_trace_is_a_shortest_one_of_one_system(tmp_path: Path) -> None:
 
 def test_a_limit_says_how_far_everything_was_explored() -> None:
     found = searched("MSI", Bounds(lines=2, locations=1), Rules(most_states=2_000))
-    assert (found.verdict, found.end) == (Verdict.LIMIT, End.FULL)
+    assert (found.verdict, found.end) == (Verdict.LIMIT, SearchEnd.FULL)
     assert found.complete_bound is not None
     word, text = verdict_line(found, Namer(protocol("MSI"), found.system))
     assert word == "LIMIT" and f"at most {found.complete_bound} messages under way" in text
@@ -179,4 +180,4 @@ def test_a_trace_names_every_message(tmp_path: Path) -> None:
 )
 def test_planted_bugs_of_a_gpu(name: str, agents: int, tmp_path: Path) -> None:
     found = hunted(BY_NAME[name], tmp_path, Bounds(locations=1, agents=agents), GPU_RULES)
-    assert found.finding is not None and found.finding.kind is Kind.VALUE
+    assert found.finding is not None and found.finding.kind is FindingKind.VALUE

@@ -16,7 +16,8 @@ from tester.exploration.invariants.language import (
     read_invariants,
 )
 from tester.exploration.invariants.words import MOST_INVARIANTS
-from tester.exploration.native_search import Kind, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer, verdict_line
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import PROTOCOLS, Edit
@@ -157,7 +158,7 @@ def test_a_bug_that_only_an_invariant_sees(tmp_path: Path) -> None:
     assert explore(planted, LOADS, Rules()).verdict is Verdict.EXHAUSTED
     rules = Rules(invariants=(parse_invariant(planted, HELD),))
     found = explore(planted, LOADS, rules)
-    assert found.finding is not None and found.finding.kind is Kind.INVARIANT
+    assert found.finding is not None and found.finding.kind is FindingKind.INVARIANT
     word, verdict = verdict_line(found, Namer(planted, found.system))
     assert (word, verdict) == (
         "FOUND",

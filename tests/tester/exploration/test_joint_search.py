@@ -6,7 +6,8 @@ import pytest
 
 from tester.exploration.exploration import Exploration, Verdict, explore
 from tester.exploration.invariants.language import parse_invariant
-from tester.exploration.native_search import End, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import SearchEnd
 from tester.exploration.small_system import Bounds
 from tests.tester.exploration.systems import protocol
 
@@ -19,7 +20,7 @@ def searched(jobs: int, rules: Rules, bounds: Bounds) -> Exploration:
 def test_the_same_states_steps_and_cells(jobs: int) -> None:
     one = searched(1, Rules(), Bounds())
     several = searched(jobs, Rules(), Bounds())
-    assert several.end is End.COMPLETE
+    assert several.end is SearchEnd.COMPLETE
     for name in ("states", "steps", "depth", "code_bytes", "under_way", "frontier", "waiting"):
         assert getattr(several.statistics, name) == getattr(one.statistics, name), name
     assert several.cells == one.cells

@@ -9,7 +9,8 @@ import pytest
 
 from protocols.loader import LoadedProtocol
 from tester.exploration.exploration import Verdict, explore
-from tester.exploration.native_search import ChoiceKind, Fault, NativeSearch, Rules, build
+from tester.exploration.native_search import NativeSearch, Rules, build
+from tester.exploration.native_words import ChoiceKind, WalkFault
 from tester.exploration.report import Namer
 from tester.exploration.small_system import Bounds, small_system
 from tests.tester.native.solo import load
@@ -60,7 +61,7 @@ def test_alarms_and_sheets_are_in_the_code(alarmed: LoadedProtocol) -> None:
         system = small_system(alarmed, TWO_LINES, symmetry=symmetry)
         with NativeSearch(build(alarmed), system, Rules()) as search:
             walks = [search.random_walk(seed, 60) for seed in range(4)]
-        assert [fault for fault, _, _ in walks] == [Fault.SAME] * 4
+        assert [fault for fault, _, _ in walks] == [WalkFault.SAME] * 4
     found = explore(alarmed, TWO_LINES, Rules())
     assert found.finding is not None
     namer = Namer(alarmed, found.system)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tester.exploration.native_search import End, Fault, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import SearchEnd, WalkFault
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import TESTED
 from tests.tester.exploration.systems import opened, protocol, searched
@@ -27,7 +28,7 @@ def test_nothing_that_a_code_leaves_out_makes_a_difference(name: str, symmetry: 
     _, search = opened(name, WALKS.get(name, Bounds(caches=1, lines=2)), symmetry=symmetry)
     with search:
         walks = [search.random_walk(seed, 120) for seed in range(8)]
-    assert [fault for fault, _, _ in walks] == [Fault.SAME] * len(walks)
+    assert [fault for fault, _, _ in walks] == [WalkFault.SAME] * len(walks)
     assert min(compared for _, compared, _ in walks) >= 30
 
 
@@ -42,7 +43,7 @@ COUNTS = {
 def test_numbers_of_states(name: str, caches: int, lines: int, locations: int) -> None:
     bounds = Bounds(caches, lines, locations)
     found = searched(name, bounds, WHOLE, symmetry=False)
-    assert found.end is End.COMPLETE
+    assert found.end is SearchEnd.COMPLETE
     counted = (found.statistics.states, found.statistics.steps)
     assert counted == COUNTS[name, caches, lines, locations]
 
@@ -67,7 +68,7 @@ def test_local_steps_leave_out_states_and_no_transition(name: str, bound: int) -
     bounds = Bounds(locations=1)
     every = searched(name, bounds, Rules(bound=bound, local_steps=False))
     some = searched(name, bounds)
-    assert every.end is some.end is End.COMPLETE
+    assert every.end is some.end is SearchEnd.COMPLETE
     assert some.cells <= every.cells
     machines = protocol(name).info.machines
     left = {
@@ -87,7 +88,7 @@ def test_a_bound_withholds_beginnings_and_says_so() -> None:
     whole = searched("MSI", Bounds(locations=1))
     part = searched("MSI", Bounds(locations=1), Rules(bound=1))
     assert not whole.statistics.withheld
-    assert part.end is End.COMPLETE and part.statistics.withheld
+    assert part.end is SearchEnd.COMPLETE and part.statistics.withheld
     assert part.statistics.states < whole.statistics.states
 
 
@@ -115,5 +116,5 @@ IN_SUITE = ("MSI_Snoop",)
 def test_the_usual_systems_are_exhausted(name: str, bounds: Bounds) -> None:
     """Those of the command without options, and some more; nothing bounds them."""
     found = searched(name, bounds, Rules(most_states=2_000_000))
-    assert found.end is End.COMPLETE and not found.statistics.withheld
+    assert found.end is SearchEnd.COMPLETE and not found.statistics.withheld
     assert (found.statistics.states, found.statistics.steps) == SYSTEMS[name, bounds]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tester.errors import ConfigError
-from tester.exploration.native_search import End, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import SearchEnd
 from tester.exploration.reference import Counted, ReferenceExplorer
 from tester.exploration.small_system import Bounds, small_system
 from tests.tester.exploration.systems import protocol, searched
@@ -31,7 +32,7 @@ def test_the_python_engine_has_as_many_states(name: str, bounds: Bounds) -> None
     small = small_system(protocol(name), bounds, symmetry=False)
     counted = ReferenceExplorer(protocol(name), small).run(100_000)
     native = searched(name, bounds, Rules(local_steps=False), symmetry=False)
-    assert native.end is End.COMPLETE
+    assert native.end is SearchEnd.COMPLETE
     assert counted == Counted(native.statistics.states, native.statistics.steps, wrong=False)
 
 

@@ -7,28 +7,7 @@
 #include "exploration/random_walk.hpp"
 #include "exploration/search.hpp"
 
-enum ConfigWord : u32 {
-    CONFIG_BASE,
-    CONFIG_LINES,
-    CONFIG_DATA,        // locations of a line
-    CONFIG_WORD,        // whether its last location counts increments
-    CONFIG_INCREMENTS,  // an agent and word
-    CONFIG_BOUND,
-    CONFIG_MOST_STATES,
-    CONFIG_MOST_EDGES,  // steps that are kept, for what is judged when all are known
-    CONFIG_WIDE,        // fingerprints of 128 bits
-    CONFIG_TO_REST,
-    CONFIG_SPENT,       // whether spent messages are removed
-    CONFIG_PRIVATE,     // controllers with private caches, a bit each
-    CONFIG_INVARIANTS,  // how many
-    CONFIG_AGENTS,
-    CONFIG_OPERATIONS,
-    CONFIG_RENAMINGS,
-    CONFIG_ORDERED,  // four words: a bit for each buffer
-    CONFIG_EAGER = CONFIG_ORDERED + 4,
-    CONFIG_WORDS = CONFIG_EAGER + 4,
-};
-// Then for each operation kind, scope and target; for each agent requester, operations and whether
+// Behind a configuration there are for each operation kind, scope and target; for each agent requester, operations and whether
 // it is relaxed; for each renaming the new numbers of controllers, lines and agents; for each invariant how
 // many words it has, and these.
 
@@ -232,13 +211,7 @@ SLICC_API void* slicc_explore_open(const u64* plan, u64 words, const u64* config
 
 // ---------------------------------------------------------------- scripts
 
-enum ThreadWord : u32 {
-    THREAD_PREPARES,
-    THREAD_TOKENS,
-    THREAD_REGISTER_COUNT,
-    THREAD_WORDS,
-};
-// Then for each agent how many steps it has, and for each step op, where, value, register, whether
+// Behind the head of a script there are for each agent how many steps it has, and for each step op, where, value, register, whether
 // it overlaps, and what it needs of each agent.
 
 // Let a search that has not run yet follow programs. False: they are too long, or no memory.
@@ -297,22 +270,6 @@ SLICC_API u64 slicc_explore_outcomes(void* search, u8* registers, u32* states, u
     }
     return s.outcomes.count;
 }
-
-enum StatWord : u32 {
-    STAT_STATES,
-    STAT_STEPS,
-    STAT_DEPTH,
-    STAT_WAITING,
-    STAT_CODE_BYTES,
-    STAT_BYTES,
-    STAT_UNDER_WAY,
-    STAT_WITHHELD,
-    STAT_FRONTIER,
-    STAT_STATE,
-    STAT_REGION_BYTES,
-    STAT_VISITED_BYTES,
-    STAT_WORDS,
-};
 
 inline void write_statistics(const Search& s, u64* stats) {
     stats[STAT_STATES] = s.parents.count;
@@ -426,18 +383,6 @@ SLICC_API u64 slicc_explore_first_cell(void* search, u64 id) {
 SLICC_API void slicc_explore_restart(void* search) {
     model_start_state(static_cast<Search*>(search)->m);
 }
-
-enum ChoiceWord : u32 {
-    CHOICE_PACKED,
-    CHOICE_KIND,
-    CHOICE_WHAT,
-    CHOICE_WHICH,
-    CHOICE_WHERE,
-    CHOICE_TYPE,    // of the message
-    CHOICE_LINE,    // of it, or of an alarm
-    CHOICE_TARGET,  // buffer that it is delivered to, or the controller of an alarm
-    CHOICE_WORDS,
-};
 
 inline void describe(const Context& x, Choice choice, u64* out) {
     out[CHOICE_PACKED] = packed(choice);

@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include "exploration/shared_numbers.hpp"
 #include "exploration/visited.hpp"
 
 // What has to be known of all steps; nothing any more once there are more than `most`.
@@ -91,9 +92,6 @@ struct StateNumbers {
         return table[at] - 1;
     }
 };
-
-inline constexpr i64 NONE_STUCK = -1;
-inline constexpr i64 NOT_JUDGED = -2;
 
 // The number of the first state from which no run completes a request. `to` has numbers of states in
 // the place of fingerprints afterwards.

@@ -15,10 +15,7 @@
 
 #include <stdlib.h>
 
-inline constexpr u32 MOST_CHOICES = 512;
-inline constexpr u32 MOST_CODE = 8192;  // with BITS_ROOM behind it
 inline constexpr u32 MOST_RENAMINGS = 64;
-inline constexpr u32 MOST_STEPS = 256;  // transitions of one step that are noted
 
 struct Code {
     u8 bytes[MOST_CODE];

@@ -77,14 +77,6 @@ inline u64 forgotten(Model& m) {
     return 0;
 }
 
-enum WalkFault : u64 {
-    WALK_SAME,
-    WALK_CODES,      // reading a code and writing the state again gives another one
-    WALK_FOLLOWERS,  // other states follow from the state that was read
-    WALK_FORGOTTEN,  // something outside of what is restored has changed
-    WALK_MEMORY,
-};
-
 // Walk on without ever reading a state, and compare. `out`: steps made, states compared, where.
 inline u64 random_walk(Model& m, u64 seed, u64 steps, u64* out) {
     Kept kept = {static_cast<u8*>(malloc(m.block_bytes)), {}};

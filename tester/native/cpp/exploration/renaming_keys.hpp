@@ -103,8 +103,9 @@ inline void add_agents(const Context& x, const Agents& a, const KeyPlan& plan, R
             if (!a.access[agent][slot]) continue;
             const Access& access = access_at(x, a.access[agent][slot]);
             const u8 target = a.operations[access.op].target;
-            if (target == NOTHING) continue;
-            const u32 line = target == LOCATION ? access.where / a.coding.data : access.where;
+            if (target == TARGET_NOTHING) continue;
+            const u32 line =
+                target == TARGET_LOCATION ? access.where / a.coding.data : access.where;
             add_key(keys, plan.agent_owner[agent], line,
                     key_part(WHEEL + 8 + (a.current[agent] == slot + 1), access.op));
         }

@@ -11,15 +11,6 @@
 #include "exploration/model.hpp"
 #include "exploration/visited.hpp"
 
-enum SearchEnd : u32 {
-    SEARCH_CONTINUES,
-    SEARCH_COMPLETE,
-    SEARCH_FOUND,
-    SEARCH_FULL,     // as many states as are allowed
-    SEARCH_MEMORY,   // no memory left
-    SEARCH_REFUSED,  // a state that cannot be written
-};
-
 inline u16 packed(Choice c) {
     const u32 rest =
         c.kind == Choice::ISSUE ? c.what << 8 | c.which << 4 | c.where : c.what << 5 | c.which;

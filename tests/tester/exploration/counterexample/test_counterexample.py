@@ -17,7 +17,8 @@ from tester.engines.selection import choose
 from tester.exploration.counterexample.counterexample import counterexample
 from tester.exploration.counterexample.followed import Began, follow, is_never
 from tester.exploration.exploration import Exploration, Verdict, explore
-from tester.exploration.native_search import Kind, Rules
+from tester.exploration.native_search import Rules
+from tester.exploration.native_words import FindingKind
 from tester.exploration.small_system import Bounds
 from tester.program.replay_file import load_leg, save_leg
 from tester.program.verifier import verify
@@ -28,12 +29,16 @@ BY_NAME = {bug.name: bug for bug in BUGS}
 ONCE = Rules(most_states=400_000, bound=1 << 16)
 LINES = Bounds(lines=2, locations=1)
 SAMPLE = {
-    "msi-owner-goes-on-writing": (Bounds(), Kind.TWO_WRITERS, "wrong-value"),
-    "msi-eviction-wakes-nothing": (LINES, Kind.DEADLOCK, "hang"),
-    "msi-order-meets-an-eviction": (LINES, Kind.ERROR, "undefined-transition L1Cache.SI_A.Inv"),
-    "mi-dma-write-not-merged": (Bounds(engines=True), Kind.VALUE, "wrong-value"),
-    "mi-dma-read-leaves-a-transaction": (Bounds(engines=True), Kind.LEAK, "leak"),
-    "mesi-reader-keeps-the-line": (Bounds(), Kind.TWO_WRITERS, "wrong-value"),
+    "msi-owner-goes-on-writing": (Bounds(), FindingKind.TWO_WRITERS, "wrong-value"),
+    "msi-eviction-wakes-nothing": (LINES, FindingKind.DEADLOCK, "hang"),
+    "msi-order-meets-an-eviction": (
+        LINES,
+        FindingKind.ERROR,
+        "undefined-transition L1Cache.SI_A.Inv",
+    ),
+    "mi-dma-write-not-merged": (Bounds(engines=True), FindingKind.VALUE, "wrong-value"),
+    "mi-dma-read-leaves-a-transaction": (Bounds(engines=True), FindingKind.LEAK, "leak"),
+    "mesi-reader-keeps-the-line": (Bounds(), FindingKind.TWO_WRITERS, "wrong-value"),
 }
 
 
@@ -82,7 +87,7 @@ def test_another_error_is_not_the_same() -> None:
     """A trace that is cut off ends with what its bug leaves to happen, or with nothing."""
     planted, found = hunted("msi-upgrade-is-not-refreshed", Bounds())
     assert found.finding is not None
-    cut = replace(found.finding, trace=found.finding.trace[:6], kind=Kind.DEADLOCK)
+    cut = replace(found.finding, trace=found.finding.trace[:6], kind=FindingKind.DEADLOCK)
     made = counterexample(replace(found, finding=cut), planted)
     assert not made.same and "although every transition" in made.difference
 

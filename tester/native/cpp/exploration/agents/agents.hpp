@@ -17,29 +17,15 @@ inline constexpr u32 AGENT_SLOTS = 1 + MOST_LOCATIONS;
 inline constexpr u32 MOST_OPERATIONS = 16;
 inline constexpr u64 RELEASE_SEQUENCE = u64{1} << 40;  // behind all stores of its agent
 
-enum Target : u8 { NOTHING, LOCATION, WORD, WHOLE_LINE };
-
 struct Operation {
     u8 kind;  // AccessKind
     u8 scope;
-    u8 target;
+    u8 target;  // Target
 };
 
 struct Agent {
     u32 requester;
     u32 operations;  // a bit each
-};
-
-enum FindingKind : u32 {
-    FOUND_NOTHING,
-    FOUND_ERROR,      // what the protocol did is one on the timed engines, too
-    FOUND_VALUE,      // a load
-    FOUND_OLD_VALUE,  // a fetch-add
-    FOUND_DEADLOCK,
-    FOUND_LEAK,
-    FOUND_TWO_WRITERS,
-    FOUND_INVARIANT,  // of the author
-    FOUND_NO_END,     // steps that never come to rest
 };
 
 struct Words {
@@ -102,8 +88,8 @@ inline void found(Agents& a, FindingKind kind, u32 agent, u32 where, u32 value) 
 inline const u64* access_addresses(const Context& x, const Access& access) {
     const Agents& a = agents_of(x);
     switch (a.operations[access.op].target) {
-        case LOCATION: return &a.addresses[access.where];
-        case WHOLE_LINE: return &a.addresses[access.where * a.coding.data];
+        case TARGET_LOCATION: return &a.addresses[access.where];
+        case TARGET_LINE: return &a.addresses[access.where * a.coding.data];
         default: return &a.words[access.where];
     }
 }

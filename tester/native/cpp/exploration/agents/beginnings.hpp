@@ -22,7 +22,7 @@ inline bool may_begin(Context& x, const Agents& a, u32 agent, u32 op, u32 where)
     const Operation& o = a.operations[op];
     const Requester& r = requester_at(x, a.agents[agent].requester);
     if (o.kind == AccessKind::STORE && a.access[agent][1 + where]) return false;
-    if (o.target == WORD && a.word[where].begun[agent] == a.increments) return false;
+    if (o.target == TARGET_WORD && a.word[where].begun[agent] == a.increments) return false;
     if (r.queue != NIL && o.kind != AccessKind::ACQUIRE && o.kind != AccessKind::RELEASE) {
         // In a queue that keeps its order, what is under way arrives first.
         const u32 slot = slot_of_buffer(x, r.queue);
@@ -33,8 +33,8 @@ inline bool may_begin(Context& x, const Agents& a, u32 agent, u32 op, u32 where)
 
 inline u32 places_of(const Agents& a, u32 op) {
     switch (a.operations[op].target) {
-        case LOCATION: return a.locations();
-        case NOTHING: return 1;
+        case TARGET_LOCATION: return a.locations();
+        case TARGET_NOTHING: return 1;
         default: return a.coding.lines;
     }
 }
@@ -177,7 +177,7 @@ inline void begin(Context& x, Agents& a, Choice choice) {
     access.kind = o.kind;
     access.scope = o.scope;
     access.size = LOCATION_BYTES;
-    access.lanes = o.target == NOTHING ? 0 : 1;
+    access.lanes = o.target == TARGET_NOTHING ? 0 : 1;
     a.access[agent][access.slot] = index;
     a.current[agent] = static_cast<u8>(access.slot + 1);
     note_beginning(a, access);

@@ -135,9 +135,9 @@ TINY inline void code_access(Code& code, u32 agent, u32 slot, Access& access) {
     u32 where = access.where;
     if constexpr (!Code::READS) {
         const u8 target = a.operations[op].target;
-        if (target == LOCATION)
+        if (target == TARGET_LOCATION)
             where = renamed_location(a, code.renaming, where);
-        else if (target != NOTHING)
+        else if (target != TARGET_NOTHING)
             where = code.renaming.lines.to[where];
     }
     static_assert(MOST_OPERATIONS <= 16 && MOST_LOCATIONS <= 8);
@@ -154,7 +154,7 @@ TINY inline void code_access(Code& code, u32 agent, u32 slot, Access& access) {
         access.kind = o.kind;
         access.scope = o.scope;
         access.size = LOCATION_BYTES;
-        access.lanes = o.target == NOTHING ? 0 : 1;
+        access.lanes = o.target == TARGET_NOTHING ? 0 : 1;
         access.sequence = RELEASE_SEQUENCE;
         requester_at(code.x, a.agents[agent].requester).live++;
     }

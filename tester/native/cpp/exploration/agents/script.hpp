@@ -8,13 +8,10 @@
 
 #pragma once
 
+#include "exploration/shared_numbers.hpp"
 #include "untimed/steps.hpp"
 
-inline constexpr u32 THREAD_AGENTS = 8;
-inline constexpr u32 THREAD_STEPS = 16;
-inline constexpr u32 THREAD_REGISTERS = 32;
 inline constexpr u8 NO_REGISTER = 0xff;
-inline constexpr u8 BEFOREHAND = 8;  // in the place of a choice: no step of the program
 
 struct ScriptStep {
     u8 op;  // 0: load, 1: store, as the first two operations
