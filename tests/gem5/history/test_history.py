@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tester.campaign.left_out import LeftOut
+from tester.campaign.left_out import FEW, LeftOut
 from tests.gem5.history.attack import Answer, Round, attack, attack_apart
 from tests.gem5.history.judgement import Judgement, Verdict, compare, confirmed, suspects
 from tests.gem5.history.rows import ROWS, Row
@@ -19,16 +19,17 @@ from tests.gem5.history.texts import both_texts
 from tests.planted.bugs import BY_NAME
 
 PASSED = Answer(rounds=(Round(),))
+ONE_LEG = Answer(rounds=(Round((), {"hang": 7}, 1),))
 
 
 def failed(*what: str) -> Answer:
-    return Answer(rounds=(Round((), dict.fromkeys(what, 7)),))
+    return Answer(rounds=(Round((), dict.fromkeys(what, 7), FEW),))
 
 
 def rounds(*kinds: str) -> Answer:
     """One failure in each campaign, or none."""
     found = ({kind: 7} if kind else {} for kind in kinds)
-    return Answer(rounds=tuple(Round((LeftOut("it"),), each) for each in found))
+    return Answer(rounds=tuple(Round((LeftOut("it"),), each, FEW * len(each)) for each in found))
 
 
 def test_rows_name_each_commit_once() -> None:
@@ -47,6 +48,7 @@ def test_rows_name_each_commit_once() -> None:
         ([PASSED, PASSED], [PASSED, PASSED], Verdict.MISSED),
         ([PASSED, failed("hang")], [PASSED, PASSED], Verdict.FOUND),
         ([failed("hang"), PASSED], [failed("hang"), PASSED], Verdict.MASKED),
+        ([ONE_LEG, PASSED], [failed("hang"), PASSED], Verdict.MISSED),
         ([failed("hang"), failed("leak")], [failed("hang"), PASSED], Verdict.FOUND),
         ([failed("hang"), failed("leak")], [failed("leak"), PASSED], Verdict.UNCLEAR),
         ([PASSED, failed("leak")], [PASSED, failed("hang")], Verdict.UNCLEAR),
@@ -76,6 +78,9 @@ def test_further_seeds_say_whose_a_failure_is() -> None:
     )
     assert confirmed(seen, [failed("hang")], [failed("hang")]) is None
     assert confirmed(seen, [PASSED], [PASSED]) is None
+    (alone,) = suspects([failed("hang")], [PASSED])
+    assert confirmed([alone], [PASSED], [PASSED]) == Judgement(Verdict.FOUND, "hang", 7)
+    assert confirmed([alone], [failed("hang")], [failed("hang")]) is None
 
 
 def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
