@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Final
@@ -22,10 +22,9 @@ class Verdict(Enum):
 
     FOUND = "found"
     """The faulty text fails in a campaign in which the mended one does not fail so: with every
-    seed; or with one seed in a campaign that the mended one passes, as it never fails, with further
-    seeds either."""
+    seed; or with one seed and with further ones, where the mended one never does."""
     UNCLEAR = "unclear"
-    """With one seed only, in a campaign that the mended text does not pass."""
+    """With one seed, and further ones do not decide it."""
     MASKED = "masked"
     """Both fail alike in every campaign."""
     MISSED = "missed"
@@ -41,14 +40,13 @@ class Judgement:
     """``what``: the failure that was seen, the one that masks it, or why there is none.
 
     ``episodes``: before it in its campaign; ``without``: what that campaign left out, if it was a
-    later one; ``alone``: one seed alone showed it.
+    later one.
     """
 
     verdict: Verdict
     what: str = ""
     episodes: int = 0
     without: str = ""
-    alone: bool = False
 
     def __str__(self) -> str:
         text = self.verdict.value
@@ -73,7 +71,7 @@ def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Jud
         for seed, rounds in zip(seeds, wanted, strict=True)
     ]
     judgement = compare(faulty, mended)
-    if not judgement.alone:
+    if judgement.verdict is not Verdict.UNCLEAR:
         return judgement
     seen = sorted(suspects(faulty, mended), key=lambda each: not each.clean)
     rounds: list[tuple[LeftOut, ...]] = []
@@ -90,17 +88,15 @@ def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Jud
 def confirmed(
     seen: Sequence[Suspect], faulty: Sequence[Answer], mended: Sequence[Answer]
 ) -> Judgement | None:
-    """The first suspect that the mended text never shows, and the faulty one does with further
-    seeds, if the mended one failed otherwise in that campaign."""
+    """The first suspect that the faulty text shows again, and the mended one never."""
     again, never = (
         {kind for answer in answers for kind in answer.failures} for answers in (faulty, mended)
     )
-    own = (each for each in seen if each.kind not in never)
-    return next((each.found for each in own if each.clean or each.kind in again), None)
+    return next((each.found for each in seen if each.kind in again - never), None)
 
 
 def _unclear(seen: Sequence[Suspect]) -> Judgement:
-    return Judgement(Verdict.UNCLEAR, f"{seen[0].kind} with one seed", alone=True)
+    return Judgement(Verdict.UNCLEAR, f"{seen[0].kind} with one seed")
 
 
 def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
@@ -109,14 +105,10 @@ def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
     if refused:
         return Judgement(Verdict.REFUSED, refused)
     seen = suspects(faulty, mended)
-    in_any = {kind for answer in mended for kind in answer.failures}
     for each in seen:
         seeds = {other.seed for other in seen if other.kind == each.kind}
         if len(seeds) == len(faulty):
             return each.found
-    for each in seen:
-        if each.clean and each.kind not in in_any:
-            return replace(each.found, alone=True)
     if seen:
         return _unclear(seen)
     for answer in faulty:
