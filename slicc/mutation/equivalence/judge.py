@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir
+from slicc.analysis.sent import unsent
+from slicc.mutation.changed_cells import changed_cells
 from slicc.mutation.equivalence.alike_states import alike_states
 from slicc.mutation.equivalence.effects import EffectsOfMachine
 from slicc.mutation.equivalence.message_readers import told_apart
@@ -27,9 +29,12 @@ class Equivalence:
         self._waiting = {name: WaitingMessages(m) for name, m in self._machines.items()}
         self._alike = {name: alike_states(m) for name, m in self._machines.items()}
         self._stored = {name: StoredStates(m) for name, m in self._machines.items()}
+        self._unsent = unsent(protocol, self._machines)
 
     def reason(self, mutant: Mutant) -> str:
         """Why the mutant is equivalent; empty if that is not known."""
+        if self._never_runs(mutant):
+            return "no machine of the protocol sends what causes the transition"
         match mutant.operator:
             case Operator.ACTIONS_SWAPPED:
                 return self._swapped(mutant)
@@ -41,6 +46,11 @@ class Equivalence:
                 return self._field(mutant)
             case _:
                 return ""
+
+    def _never_runs(self, mutant: Mutant) -> bool:
+        cells = changed_cells(self._protocol, mutant)
+        dead = self._unsent[mutant.machine]
+        return cells is not None and all((cell.state, cell.event) in dead for cell in cells)
 
     def _row(self, mutant: Mutant) -> tuple[ir.Transition, ir.Transition, list[str]]:
         """The changed row before and after, and the states it is for."""

@@ -10,6 +10,19 @@ from slicc.mutation.mutant import Mutant, Operator
 from slicc.mutation.mutants import mutants
 from tests.slicc.mutation.test_mutants import SMALL, of
 
+OPEN = SMALL.replace(
+    'requests, network="From", virtual_network="1", vnet_type="request"', "requests"
+)
+"""Its requests come from outside, so that the text does not say what they are."""
+
+ASKED = """
+  in_port(asked_in, Answer, asked) {
+    if (asked_in.isReady(clockEdge())) {
+      peek(asked_in, Answer) { trigger(Event:Get, in_msg.addr, TBEs[in_msg.addr]); }
+    }
+  }
+"""
+
 
 def reasons(text: str, operator: Operator) -> dict[str, str]:
     protocol = compile_source(text).protocol
@@ -22,9 +35,9 @@ def reasons(text: str, operator: Operator) -> dict[str, str]:
 
 
 def test_actions_that_touch_different_things_may_change_places() -> None:
-    found = reasons(SMALL, Operator.ACTIONS_SWAPPED)
+    found = reasons(OPEN, Operator.ACTIONS_SWAPPED)
     assert found["s_share,a_answer"].startswith("the order"), "different fields of the TBE"
-    text = SMALL.replace("tbe.mask.clear();", "tbe.Dirty := true;")
+    text = OPEN.replace("tbe.mask.clear();", "tbe.Dirty := true;")
     assert not reasons(text, Operator.ACTIONS_SWAPPED)["s_share,a_answer"]
     assert not found["a_answer,p_pop"], "the answer reads the message that is popped"
     assert not found["w_wake,z_wait"], "what is woken may be the message that is stalled"
@@ -40,7 +53,7 @@ def test_actions_that_touch_different_things_may_change_places() -> None:
     ],
 )
 def test_an_action_without_effect_may_be_left_out(body: str, known: bool) -> None:
-    text = SMALL.replace('action(p_pop, "p") { requests_in.dequeue(clockEdge()); }',
+    text = OPEN.replace('action(p_pop, "p") { requests_in.dequeue(clockEdge()); }',
                          f'action(p_pop, "p") {{ {body} }}')  # fmt: skip
     text = text.replace("Tick clockEdge();", "Tick clockEdge(); void set_tbe(TBE t);")
     assert bool(reasons(text, Operator.ACTION_DROPPED)["p_pop"]) is known
@@ -48,6 +61,8 @@ def test_an_action_without_effect_may_be_left_out(body: str, known: bool) -> Non
 
 def test_a_type_that_no_receiver_looks_at() -> None:
     text = SMALL.replace('virtual_network="0"', 'virtual_network="1"')
+    text = text.replace('vnet_type="request";', 'vnet_type="request"; MessageBuffer * asked;')
+    text = text.replace("  in_port(requests_in", ASKED + "  in_port(requests_in")
     assert set(reasons(text, Operator.WRONG_TYPE)) == {"Nack", "Data"}
     assert all(reasons(text, Operator.WRONG_TYPE).values())
     looking = text.replace("if (in_msg.Dirty &&", "if (in_msg.Type == Kind:Data &&")
@@ -59,7 +74,7 @@ def test_a_type_that_no_receiver_looks_at() -> None:
 
 
 def test_a_type_that_nothing_known_receives_counts_as_read() -> None:
-    assert not any(reasons(SMALL, Operator.WRONG_TYPE).values())
+    assert not any(reasons(OPEN, Operator.WRONG_TYPE).values())
 
 
 def test_the_state_of_a_line_without_entry_is_kept_nowhere() -> None:
@@ -78,7 +93,7 @@ def test_the_state_of_a_line_without_entry_is_kept_nowhere() -> None:
 
 @pytest.mark.parametrize("operator", [Operator.WAKEUP_DROPPED, Operator.CONDITION_NEGATED])
 def test_nothing_is_said_of_other_operators(operator: Operator) -> None:
-    assert not any(reasons(SMALL, operator).values())
+    assert not any(reasons(OPEN, operator).values())
 
 
 def equivalent(name: str) -> set[str]:
@@ -97,7 +112,7 @@ def test_states_with_the_same_rows_may_be_mixed_up() -> None:
 def test_what_is_popped_may_be_popped_after_a_wake_up_if_nothing_of_it_waits() -> None:
     found = equivalent("MSI")
     assert "Directory:S_m.MemData:actions-swapped:qm_popMemQueue,kw_wakeWaiting" in found
-    text = SMALL.replace("w_wake; z_wait; }", "p_pop; w_wake; }")
+    text = OPEN.replace("w_wake; z_wait; }", "p_pop; w_wake; }")
     assert reasons(text, Operator.ACTIONS_SWAPPED)["p_pop,w_wake"], "nothing is ever stalled"
     waits = text.replace("transition(S, Put)", "transition(I, Put) { z_wait; } transition(S, Put)")
     assert not reasons(waits, Operator.ACTIONS_SWAPPED)["p_pop,w_wake"]
@@ -107,3 +122,21 @@ def test_a_field_that_the_receiver_does_not_look_at() -> None:
     found = equivalent("MESI_Two_Level")
     assert "L2Cache:ct_returnLine:dirty-bit:false" in found
     assert "L1Cache:g_sendPUTX:dirty-bit:false" not in found
+
+
+def test_rows_for_machines_that_a_protocol_does_not_have() -> None:
+    """One directory serves two protocols; only one of them has what writes through."""
+    row = "Directory:U.WriteThrough:action-dropped:pi_probeInv"
+    assert row in equivalent("MOESI_AMD_Base")
+    compiled, found = of("GPU_VIPER_APU")
+    judge = Equivalence(compiled.protocol)
+    assert not judge.reason(next(mutant for mutant in found if mutant.name == row))
+
+
+def test_requests_that_nothing_sends() -> None:
+    assert all(reasons(SMALL, Operator.WAKEUP_DROPPED).values())
+    assert not any(reasons(OPEN, Operator.WAKEUP_DROPPED).values())
+
+
+def test_a_body_that_one_live_row_shares_with_dead_ones_is_not_dead() -> None:
+    assert not any("Directory:t_allocateTBE" in name for name in equivalent("MOESI_AMD_Base"))
