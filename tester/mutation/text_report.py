@@ -96,7 +96,7 @@ def _mutant_value(each: Judged) -> dict[str, Any]:
     return {
         "operator": mutant.operator.value,
         "machine": mutant.machine,
-        "changed": mutant.changed,
+        "mistake_in": mutant.changed,
         "file": mutant.span.file.name,
         "line": mutant.span.line,
         "description": mutant.description,
