@@ -140,3 +140,111 @@ def test_requests_that_nothing_sends() -> None:
 
 def test_a_body_that_one_live_row_shares_with_dead_ones_is_not_dead() -> None:
     assert not any("Directory:t_allocateTBE" in name for name in equivalent("MOESI_AMD_Base"))
+
+
+def test_additions_to_one_set_may_change_places() -> None:
+    """Each looks the line's entry up, and makes it if there is none."""
+    found = equivalent("MSI")
+    assert "Directory:M.GetS:actions-swapped:os_ownerIsSharer,as_addSharer" in found
+    assert "Directory:I,S.GetS:actions-swapped:as_addSharer,mr_readMemory" in found
+    assert "Directory:S.GetM:actions-swapped:fi_forwardInv,so_setOwner" not in found
+
+
+def test_caches_that_a_transition_has_no_entry_of_are_apart() -> None:
+    found = equivalent("MOESI_AMD_Base")
+    assert "CorePair:M1.C0_Store_L1miss:actions-swapped:k0_keepOnly0,a0_allocate0" in found
+    swapped = "CorePair:M1.C0_Store_L1miss:actions-swapped:"
+    assert f"{swapped}p1_pull1,k0_keepOnly0" not in found, "one reads the frame that is freed"
+    assert f"{swapped}a0_allocate0,c0_copy0" not in found
+
+
+CACHE = """
+machine(MachineType:L1Cache, "cache") : CacheMemory * lines; CacheMemory * other;
+    MessageBuffer * asked; MessageBuffer * answers, network="To", virtual_network="0",
+    vnet_type="response";
+{
+  state_declaration(State) { I, AccessPermission:NotPresent; V, AccessPermission:Read_Only;
+    B, AccessPermission:NotPresent; }
+  enumeration(Event) { Get; Drop; }
+  structure(Ask, interface="Message") { Addr addr; bool Gone; MachineID Asks; NetDest Destination;
+    MessageSizeType MessageSize; }
+  structure(Entry, interface="AbstractCacheEntry") { State CacheState; bool Awaited; int Hits; }
+  Tick clockEdge();
+  void set_cache_entry(AbstractCacheEntry a);
+  void unset_cache_entry();
+  Entry known(Addr addr), return_by_pointer="yes" {
+    return static_cast(Entry, "pointer", lines.lookup(addr));
+  }
+  State getState(Entry e, Addr addr) {
+    if (is_valid(e)) { return e.CacheState; }
+    return State:I;
+  }
+  void setState(Entry e, Addr addr, State state) { if (is_valid(e)) { e.CacheState := state; } }
+  AccessPermission getAccessPermission(Addr addr) { return AccessPermission:NotPresent; }
+  void setAccessPermission(Entry e, Addr addr, State state) {
+    if (is_valid(e)) { e.changePermission(L1Cache_State_to_permission(state)); }
+  }
+  void functionalRead(Addr addr, Packet *pkt) { }
+  int functionalWrite(Addr addr, Packet *pkt) { return 0; }
+  out_port(answers_out, Ask, answers);
+  in_port(asked_in, Ask, asked) {
+    if (asked_in.isReady(clockEdge())) {
+      peek(asked_in, Ask) {
+        Entry e := known(in_msg.addr);
+        if (in_msg.Gone) { trigger(Event:Drop, in_msg.addr, e); }
+        trigger(Event:Get, in_msg.addr, e);
+      }
+    }
+  }
+  action(a_allocate, "a") { set_cache_entry(lines.allocate(address, new Entry)); }
+  action(d_free, "d") { lines.deallocate(address); unset_cache_entry(); }
+  action(w_await, "w") { cache_entry.Awaited := true; }
+  action(c_count, "c") { if (cache_entry.Awaited) { lines.profileDemandHit(); } }
+  action(p_pop, "p") { asked_in.dequeue(clockEdge()); }
+  transition(I, Get, V) { a_allocate; w_await; p_pop; }
+  transition(V, Get) { c_count; p_pop; }
+  transition(V, Drop, I) { d_free; p_pop; }
+  transition(I, Drop) { p_pop; }
+}
+"""
+
+
+def dropped(text: str) -> dict[str, str]:
+    return reasons(text, Operator.ACTION_DROPPED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I, AccessPermission:NotPresent", "I, AccessPermission:Invalid"),
+        ("transition(V, Drop, I)", "transition(V, Drop, B)"),
+        ("Drop, I) { d_free; p_pop; }", "Drop, I) { d_free; c_count; }"),
+        ("transition(V, Drop, I)", "transition({I, V}, Drop, I)"),
+        ("e := known(in_msg.addr)", "e := known(makeLineAddress(in_msg.addr))"),
+        ("lines.lookup(addr)", "other.lookup(addr)"),
+        ("bool Awaited;", "bool Awaited; Entry Next;"),
+        ("e.CacheState := state;", "e.CacheState := state; lines.deallocate(addr);"),
+        ("e.changePermission(L1Cache_State_to_permission(state));",
+         "e.changePermission(AccessPermission:Read_Only);"),
+    ],
+)  # fmt: skip
+def test_a_frame_that_is_free_in_any_case(old: str, new: str) -> None:
+    text = CACHE.replace("Tick clockEdge();", "Tick clockEdge(); Addr makeLineAddress(Addr a);")
+    assert dropped(text)["d_free"].startswith("the frame")
+    assert old in text
+    text = text.replace("  transition(I, Drop) { p_pop; }\n" if "{I, V}" in new else "\n\n", "\n")
+    assert not dropped(text.replace(old, new))["d_free"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("lines.profileDemandHit();", "cache_entry.Hits := 1;"),
+        ("if (cache_entry.Awaited)", "assert(cache_entry.Awaited); if (cache_entry.Hits == 0)"),
+        ("if (in_msg.Gone)", "if (in_msg.Gone && e.Awaited)"),
+    ],
+)
+def test_a_field_that_only_decides_what_is_counted(old: str, new: str) -> None:
+    found = dropped(CACHE)
+    assert found["w_await"] and found["c_count"] and not found["a_allocate"]
+    assert not dropped(CACHE.replace(old, new))["w_await"]
