@@ -7,13 +7,13 @@ disagree, the few against the many are reported, and nothing where neither are f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.rule import Findings, Rule, cells, finding
 from slicc.diagnostics.model import Label
 from slicc.ir.walk import expressions_in, statements_in
+from slicc.text.lazy_dataclass import dataclass
 
 _FEW = 3
 """One way against at least so many is few."""

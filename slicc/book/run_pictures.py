@@ -6,9 +6,9 @@ Invariant: a picture is shown as an image, in which no script runs; a page stays
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass
 from pathlib import Path
 
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 _LARGEST = 20_000_000

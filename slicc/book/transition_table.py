@@ -8,7 +8,7 @@ Invariant: text of the protocol reaches a page only through escaping.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from slicc.codegen.rendering import render
 from slicc.coverage.cells import Cells, Status
 from slicc.coverage.report import MEANINGS
 from slicc.source import SourceFile, Span
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 if TYPE_CHECKING:

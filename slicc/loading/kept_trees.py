@@ -65,7 +65,7 @@ def _version() -> bytes:
     root = Path(__file__).parents[1]
     digest = hashlib.sha256(f"{sys.version}\0{lark.__version__}".encode())
     files = [each for folder in _PARSING for each in _files(root / folder)]
-    for path in (root / "source.py", *files):
+    for path in (root / "source.py", root / "text" / "lazy_dataclass.py", *files):
         content = path.read_bytes()
         digest.update(f"\0{path.name}\0{len(content)}\0".encode() + content)
     return digest.digest()

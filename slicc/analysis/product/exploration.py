@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, TypeVar
 
 from slicc import ir
@@ -35,6 +35,7 @@ from slicc.analysis.product.local import (
 from slicc.analysis.product.machine import Feeds, Model
 from slicc.analysis.product.values import LINE, OTHER_LINE
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _ASKED: Final = {Feeds.PROCESSOR: ("LD", "ST", "IFETCH"), Feeds.DMA: ("LD", "ST")}
 _LONGEST: Final = 6

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from slicc import ir
@@ -29,6 +29,7 @@ from slicc.analysis.product.values import (
     freeze,
     thaw,
 )
+from slicc.text.lazy_dataclass import dataclass
 
 PROCESSOR: Final[Source] = ("processor", 0)
 PRESSURE: Final[Source] = ("another line", 0)

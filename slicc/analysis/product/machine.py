@@ -5,7 +5,6 @@ Invariant: what a machine has at the start and how a step ends do not depend on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -16,6 +15,7 @@ from slicc.analysis.product.library import STORES
 from slicc.analysis.product.step import Step
 from slicc.analysis.product.values import LINE, UNKNOWN, Defaults, Unmodelled, Value, constant
 from slicc.ir.walk import expressions_in
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Feeds(Enum):
