@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from slicc import ir
 from slicc.analysis.product.exploration import Exploration, Findings
 from slicc.analysis.product.local import Happening
+from slicc.analysis.product.machine import models_of
 from slicc.analysis.rule import cells, finding
 from slicc.diagnostics.model import Diagnostic, Label
 
@@ -36,9 +37,9 @@ SLUGS = (
 
 def walked(protocol: ir.Protocol, steps: int = STEPS) -> Findings:
     """What walks through small systems of the protocol meet."""
-    found = Findings()
+    found, models = Findings(), models_of(protocol)
     for driven in _SYSTEMS:
-        Exploration(protocol, driven).run(steps, found)
+        Exploration(models, driven).run(steps, found)
     return found
 
 

@@ -111,9 +111,10 @@ class _Walk:
 class Exploration:
     """Walks; :meth:`run` adds to what was found."""
 
-    def __init__(self, protocol: ir.Protocol, driven: int) -> None:
-        self._machines = Machines(protocol, driven)
+    def __init__(self, models: Sequence[Model], driven: int) -> None:
+        self._machines = Machines(models, driven)
         self._nodes = self._machines.nodes
+        self._timed = [index for index, (model, _) in enumerate(self._nodes) if model.timers]
         self._reported: set[Happening] = set()
         self._samples: dict[tuple[int, int], dict[str, int]] = {}
         self._none = self._machines.messages.of(None)
@@ -281,7 +282,7 @@ class Exploration:
 
     def _deliver_any(self, walk: _Walk, found: Findings) -> bool:
         choices = [(channel, walk.channels[channel][0]) for channel in sorted(walk.channels)]
-        for index in range(len(self._nodes)):
+        for index in self._timed:
             held = self._machines.held[walk.held[index]]
             choices += [(channel, none) for channel, none, _ in self._timers(index, held)]
         first = self._draws.below(len(choices)) if choices else 0

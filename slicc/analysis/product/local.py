@@ -8,7 +8,7 @@ hold and what messages say is numbered. Invariant: equal numbers are equal conte
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, Final
 
@@ -135,8 +135,7 @@ class Attempt:
 class Machines:
     """The machines of a small system, and what each does."""
 
-    def __init__(self, protocol: ir.Protocol, driven: int) -> None:
-        models = [Model(machine, protocol.structs) for machine in protocol.machines]
+    def __init__(self, models: Sequence[Model], driven: int) -> None:
         self.nodes: list[tuple[Model, tuple[str, int]]] = [
             (model, (model.type, number))
             for model in models

@@ -199,6 +199,11 @@ class Model:
         return state if isinstance(type, ir.EnumType) else LINE
 
 
+def models_of(protocol: ir.Protocol) -> list[Model]:
+    """The machines of a protocol, ready to run."""
+    return [Model(machine, protocol.structs) for machine in protocol.machines]
+
+
 _DRIVEN = (Feeds.PROCESSOR, Feeds.DMA)
 
 
