@@ -15,8 +15,9 @@ from slicc.analysis.product.machine import models_of
 from slicc.analysis.rule import cells, finding
 from slicc.diagnostics.model import Diagnostic, Label
 
-STEPS = 4_000
-"""Messages looked at in each system: MESI_Two_Level meets 187 of 200 cells, twice as many 190."""
+STEPS = 1_500
+"""Messages looked at in each system, at most: MESI_Two_Level meets 167 of 200 cells in 0.08 s,
+with 4,000 it meets 183 in 0.2 s. Of seeded mistakes 152 are found instead of 155."""
 _SYSTEMS = (2, 3)
 _SHOWN = 6
 _REST = {

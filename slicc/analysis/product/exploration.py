@@ -40,8 +40,10 @@ from slicc.text.lazy_dataclass import dataclass
 _ASKED: Final = {Feeds.PROCESSOR: ("LD", "ST", "IFETCH"), Feeds.DMA: ("LD", "ST")}
 _LONGEST: Final = 6
 """Messages of one sender in one channel; what would make it longer is not followed."""
-_POLLS: Final = 2_000
-"""Runs of ports after which no further walk begins: MESI_Two_Level needs 1,800 for 4,000 steps."""
+_POLLS: Final = 1_000
+"""Runs of ports, which are what a search costs, after which no further walk begins."""
+_QUIET: Final = 2
+"""Walks in a row that meet nothing new, after which none begins."""
 _WALK: Final = 200
 _BURST: Final = 100
 """Draws between two rests of a walk, at most."""
@@ -88,6 +90,11 @@ class Findings:
     steps: int = 0
     moves: int = 0
 
+    @property
+    def news(self) -> tuple[int, int]:
+        """How much was met and found so far."""
+        return len(self.met), len(self.happenings)
+
 
 @dataclass(slots=True)
 class _Walk:
@@ -125,15 +132,20 @@ class Exploration:
         if not any(model.asked for model, _ in self._nodes):
             return  # nothing begins a transaction
         start, limit = self._machines.start(), found.steps + steps
-        while found.steps < limit and self._machines.polls < _POLLS:
-            walk = _Walk(list(start))
-            while len(walk.way) < _WALK and found.steps < limit:
-                before = found.steps
-                for _ in range(1 + self._draws.below(_BURST)):
-                    self._draw(walk, found)
-                if not self._settle(walk, found) or found.steps == before:
-                    break
+        quiet = 0
+        while found.steps < limit and self._machines.polls < _POLLS and quiet < _QUIET:
+            known = found.news
+            self._walk(_Walk(list(start)), found, limit)
+            quiet = quiet + 1 if found.news == known else 0
         found.unmodelled += self._machines.unmodelled
+
+    def _walk(self, walk: _Walk, found: Findings, limit: int) -> None:
+        while len(walk.way) < _WALK and found.steps < limit:
+            before = found.steps
+            for _ in range(1 + self._draws.below(_BURST)):
+                self._draw(walk, found)
+            if not self._settle(walk, found) or found.steps == before:
+                return
 
     # ------------------------------------------------------------------ moves
 
