@@ -110,5 +110,5 @@ def test_the_protocol_itself_passes(name: str, seed: int) -> None:
     protocol = load_protocol(name, native=True)
     passed = hunt(protocol, seed, engine=fast_engine(protocol))
     assert passed.verdict is None
-    if seed in ALONE:
+    if seed == ALONE[0]:
         assert hunt(protocol, seed) == passed

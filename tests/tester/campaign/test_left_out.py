@@ -74,6 +74,7 @@ def test_what_every_leg_needs_cannot_be_left_out(tmp_path: Path) -> None:
     assert least(campaign, *failing(campaign)) is None
 
 
+@pytest.mark.slow
 def test_what_the_user_fixed_stays(tmp_path: Path) -> None:
     options = Options(1, 1500, fixed={"atomics": "linked"})
     campaign = Campaign(broken("msi-reservation-outlives-lost-race", tmp_path), options)
@@ -90,6 +91,7 @@ def test_few_legs_or_a_runaway_are_not_tried() -> None:
         assert least(campaign, range(8), kind) is None
 
 
+@pytest.mark.slow
 def test_one_thing_may_be_behind_several_kinds(tmp_path: Path) -> None:
     campaign = Campaign(broken("mi-dma-read-leaves-a-transaction", tmp_path), Options(1, 800))
     numbers, kind = failing(campaign)
