@@ -12,6 +12,7 @@ from slicc import ir
 from slicc.analysis.product.exploration import Exploration, Findings
 from slicc.analysis.product.local import Happening
 from slicc.analysis.product.machine import models_of
+from slicc.analysis.product.suspects import blamed
 from slicc.analysis.rule import cells, finding
 from slicc.diagnostics.model import Diagnostic, Label
 
@@ -28,6 +29,7 @@ _REST = {
 SLUGS = (
     "message-kept",
     "unread-message",
+    "other-message-read",
     "unhandled-pair",
     "null-record",
     "error-reached",
@@ -41,6 +43,7 @@ def walked(protocol: ir.Protocol, steps: int = STEPS) -> Findings:
     found, models = Findings(), models_of(protocol)
     for driven in _SYSTEMS:
         Exploration(models, driven).run(steps, found)
+    found.happenings = blamed(found.happenings, found.outcomes, models)
     return found
 
 
@@ -78,6 +81,15 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
                 f"machine `{machine.name}` sends a message where it is not read: {happening.what}",
                 happening.span,
                 "never received",
+                notes=notes,
+            )
+        case "misdirected":
+            return finding(
+                "other-message-read",
+                f"machine `{machine.name}` sends {happening.what} on a virtual network from which "
+                "it is not expected",
+                happening.span,
+                f"taken there for `{happening.event}` in state `{happening.state}`",
                 notes=notes,
             )
         case "left":

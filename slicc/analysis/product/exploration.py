@@ -15,11 +15,10 @@ not reported may still happen. The same protocol gives the same walks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Final, TypeVar
 
-from slicc import ir
 from slicc.analysis.product.local import (
     PRESSURE,
     PROCESSOR,
@@ -33,6 +32,7 @@ from slicc.analysis.product.local import (
     Outcome,
 )
 from slicc.analysis.product.machine import Feeds, Model
+from slicc.analysis.product.suspects import Outcomes
 from slicc.analysis.product.values import LINE, OTHER_LINE
 from slicc.source import Span
 from slicc.text.lazy_dataclass import dataclass
@@ -44,6 +44,8 @@ _POLLS: Final = 1_000
 """Runs of ports, which are what a search costs, after which no further walk begins."""
 _QUIET: Final = 2
 """Walks in a row that meet nothing new, after which none begins."""
+_MORE: Final = 3
+"""How much further walks go once something was left at rest, to see what is at fault."""
 _WALK: Final = 200
 _BURST: Final = 100
 """Draws between two rests of a walk, at most."""
@@ -89,11 +91,12 @@ class Findings:
     unmodelled: Counter[str] = field(default_factory=Counter)
     steps: int = 0
     moves: int = 0
+    outcomes: Outcomes = field(default_factory=Outcomes)
 
     @property
-    def news(self) -> tuple[int, int]:
+    def news(self) -> tuple[int, int, int]:
         """How much was met and found so far."""
-        return len(self.met), len(self.happenings)
+        return len(self.met), len(self.happenings), self.outcomes.failures
 
 
 @dataclass(slots=True)
@@ -109,6 +112,8 @@ class _Walk:
     """By channel, the last move that looked at the head and left it there."""
     states: dict[int, int] = field(default_factory=dict)
     """By machine, its last move to another state."""
+    since: int = 0
+    """The first move after the last rest."""
     guessed: bool = False
     """An unknown condition is on the way: this may be no moment of a real system."""
     doubtful: bool = False
@@ -131,9 +136,13 @@ class Exploration:
         """Walk until so many messages were looked at."""
         if not any(model.asked for model, _ in self._nodes):
             return  # nothing begins a transaction
-        start, limit = self._machines.start(), found.steps + steps
+        start, first = self._machines.start(), found.steps
         quiet = 0
-        while found.steps < limit and self._machines.polls < _POLLS and quiet < _QUIET:
+        while quiet < _QUIET:
+            more = _MORE if found.outcomes.failures else 1
+            limit = first + more * steps
+            if found.steps >= limit or self._machines.polls >= more * _POLLS:
+                break
             known = found.news
             self._walk(_Walk(list(start)), found, limit)
             quiet = quiet + 1 if found.news == known else 0
@@ -215,6 +224,9 @@ class Exploration:
         walk.held[index], walk.channels = outcome.held, after
         _remember(walk, channel, outcome, fresh)
         found.moves += 1
+        if channel[2] not in _OUTSIDE:
+            kind = outcome.move.message
+            found.outcomes.arrivals[self._nodes[index][0].type, channel[1], kind] += 1
         if outcome.move.state != outcome.move.next:
             walk.states[index] = len(walk.way) - 1
             self._look_at_writers(walk, found, index)
@@ -259,18 +271,13 @@ class Exploration:
     def _blamed(self, happening: Happening, channel: Channel, walk: _Walk) -> Happening:
         """The happening, or the earlier transition that left its message at the head."""
         if channel not in walk.left:
-            return happening
+            sender = walk.senders.get(channel, (-1,))[0]
+            return replace(happening, sender=walk.way[sender]) if sender >= 0 else happening
         move = walk.way[walk.left[channel]]
         return Happening(
             *("left", happening.machine, move.state, move.event, move.source, move.message, ""),
             self._span(move),
         )
-
-    def _is_busy(self, move: Move) -> bool:
-        """Whether the state that a move leads to waits for something."""
-        members = self._model(move.machine).machine.states.members
-        state = next(member for member in members if member.name == move.next)
-        return state.permission is ir.AccessPermission.BUSY
 
     def _span(self, move: Move) -> Span:
         machine = self._model(move.machine).machine
@@ -307,12 +314,19 @@ class Exploration:
 
     def _look(self, walk: _Walk, found: Findings) -> bool:
         """Nothing under way moves: what still waits, waits until something else is asked for."""
+        left = next(self._lefts(walk), None)
+        found.outcomes.count(walk.way[walk.since :], good=left is None)
+        if left is not None:
+            self._report_rest(found, *left, walk)
+            return False
+        walk.since = len(walk.way)
+        return True
+
+    def _lefts(self, walk: _Walk) -> Iterator[tuple[str, int]]:
         for what in _LEFT:
             for index, number in enumerate(walk.held):
                 if self._is_left(what, index, self._machines.held[number], walk):
-                    self._report_rest(found, what, index, walk)
-                    return False
-        return True
+                    yield what, index
 
     def _is_left(self, what: str, index: int, held: Held, walk: _Walk) -> bool:
         match what:
@@ -330,7 +344,9 @@ class Exploration:
         if not own:
             return
         last = (changing or own)[-1]
-        if what == "waiting" or (what == "unanswered" and self._is_busy(walk.way[last])):
+        if what == "waiting" or (
+            what == "unanswered" and self._nodes[index][0].busy(walk.way[last].next)
+        ):
             last = _last_effect(walk, last)
         move = walk.way[last]
         for channel in walk.left.keys() & walk.channels.keys():
@@ -344,7 +360,7 @@ class Exploration:
         key = replace(happening, source=(happening.source[0], 0), message="")
         if key not in self._reported:
             self._reported.add(key)
-            found.happenings.append(replace(happening, way=tuple(walk.way)))
+            found.happenings.append(replace(happening, way=tuple(walk.way), since=walk.since))
 
 
 def _remember(walk: _Walk, channel: Channel, outcome: Outcome, fresh: bool) -> None:

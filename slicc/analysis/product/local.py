@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from slicc import ir
 from slicc.analysis.product.bodies import Reached
-from slicc.analysis.product.machine import Feeds, Model, Port, Stepped, Unhandled
+from slicc.analysis.product.machine import Elsewhere, Feeds, Model, Port, Stepped, Unhandled
 from slicc.analysis.product.step import Source, Step, Waiting
 from slicc.analysis.product.values import (
     DATA,
@@ -95,7 +95,8 @@ class Move:
 class Happening:
     """Something that goes wrong.
 
-    ``kind``: ``unhandled``, ``null``, ``reached``, ``left`` (a message at the head) or ``rest``.
+    ``kind``: ``unhandled``, ``null``, ``reached``, ``unread``, ``writers``, ``left`` (a message at
+    the head), ``rest`` or ``misdirected``.
     """
 
     kind: str
@@ -107,6 +108,12 @@ class Happening:
     what: str = ""
     span: Any = field(default=None, compare=False)
     way: tuple[Move, ...] = field(default=(), compare=False)
+    since: int = field(default=0, compare=False)
+    """The first move on the way after the last rest."""
+    place: int = field(default=0, compare=False)
+    """The port with the message."""
+    sender: Move | None = field(default=None, compare=False)
+    """What sent the message, if a machine did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +245,15 @@ class Machines:
         except Stepped as made:
             return made
         except Unhandled as missing:
-            wrong = Happening("unhandled", name, missing.state, missing.event, source, kind)
+            where = (name, missing.state, missing.event, source, kind)
+            wrong = Happening("unhandled", *where, place=channel[1])
         except NullUsed as used:
             wrong = Happening("null", name, "", "", source, kind, "", used.span)
         except Reached as reached:
             wrong = Happening("reached", name, "", "", source, kind, reached.what, reached.span)
+        except Elsewhere as reason:
+            if source != PRESSURE:  # the other line has what it needs without this one's frame
+                self._give_up(found, reason)
         except (Unmodelled, TypeError, AttributeError, KeyError, IndexError) as reason:
             self._give_up(found, reason)
         finally:

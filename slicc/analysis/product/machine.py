@@ -59,6 +59,10 @@ class Stepped(Exception):
         self.state, self.event, self.next, self.row = state, event, next, row
 
 
+class Elsewhere(Unmodelled):
+    """An event is triggered for another line, or for one that is not known."""
+
+
 class Unhandled(Exception):
     """No transition is there for the event in the state."""
 
@@ -104,11 +108,26 @@ class Model:
             place for place, port in places if makes_room(machine, machine.in_ports[place].body)
         ]
         self.starts_requests = bool(self.asked)
+        self.permissions = {each.name: each.permission for each in machine.states.members}
         self.writing = {
-            member.name
-            for member in machine.states.members
-            if member.permission is ir.AccessPermission.READ_WRITE
+            name
+            for name, permission in self.permissions.items()
+            if permission is ir.AccessPermission.READ_WRITE
         }
+
+    def busy(self, state: str) -> bool:
+        """Whether a state waits for something."""
+        return self.permissions[state] is ir.AccessPermission.BUSY
+
+    def actions_of(self, transition: int) -> list[ir.Action]:
+        """The actions of a transition."""
+        actions = {each.ref: each for each in self.machine.actions}
+        return [actions[ref] for ref in self.machine.transitions[transition].actions]
+
+    def lets_wait(self, transition: int) -> bool:
+        """Whether a transition lets its message wait."""
+        bodies = (action.body for action in self.actions_of(transition))
+        return any(isinstance(each, ir.StallAndWait) for body in bodies for each in body)
 
     def holds(self, tables: tuple[tuple[str, Value], ...]) -> bool:
         """Whether the line is in one of the caches."""
@@ -164,7 +183,7 @@ class Model:
     def _fire(self, f: Frame, event: Value, address: Value, entry: Value, tbe: Value) -> None:
         step = f.step
         if address != LINE or event is UNKNOWN:
-            raise Unmodelled("another line")
+            raise Elsewhere("another line")
         state = self.state_of(step, entry, tbe)
         step.looked.append((state, event))
         row = self._table.get((state, event))

@@ -1,0 +1,167 @@
+"""What is at fault for what walks found, of all that was done before.
+
+Between two rests of a walk much is done, and most of it is right. What was part of everything that
+ended badly and of little that ended well is suspect: Ochiai's coefficient, as in fault localization
+from the outcomes of tests. Invariant: all walks are counted before one is judged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import field, replace
+from math import sqrt
+
+from slicc import ir
+from slicc.analysis.product.local import Happening, Move
+from slicc.analysis.product.machine import Model
+from slicc.ir.walk import statements_in
+from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
+
+Row = tuple[str, int]
+"""A machine type, and the number of a transition."""
+_USUAL = 3
+"""A message arrives at a wrong port if it arrives so many times as often at another one."""
+
+
+@dataclass(slots=True)
+class Outcomes:
+    """How often each transition was made before a good rest, and before a bad one."""
+
+    well: Counter[frozenset[Row]] = field(default_factory=Counter)
+    badly: Counter[frozenset[Row]] = field(default_factory=Counter)
+    arrivals: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+    """How often a machine of a type took a kind of message at one of its ports."""
+
+    @property
+    def failures(self) -> int:
+        """How often something was left at rest."""
+        return self.badly.total()
+
+    def count(self, moves: Iterable[Move], good: bool) -> None:
+        """Count what was done between two rests."""
+        (self.well if good else self.badly)[frozenset(map(row_of, moves))] += 1
+
+    def suspicion(self, rows: Collection[Row]) -> float:
+        """From 0 to 1, which are transitions of which all failures have one, and nothing else."""
+        failed, well = _having(self.badly, rows), _having(self.well, rows)
+        return failed / sqrt(self.failures * (failed + well)) if failed else 0.0
+
+
+def _having(counted: Counter[frozenset[Row]], rows: Collection[Row]) -> int:
+    return sum(times for done, times in counted.items() if not done.isdisjoint(rows))
+
+
+def row_of(move: Move) -> Row:
+    """The transition that was made."""
+    return move.machine[0], move.transition
+
+
+def blamed(
+    happenings: Iterable[Happening], outcomes: Outcomes, models: Sequence[Model]
+) -> list[Happening]:
+    """The happenings, each where the mistake probably is."""
+    court = _Court(outcomes, {model.type: model for model in models})
+    return [court.judged(each) for each in happenings]
+
+
+class _Court:
+    def __init__(self, outcomes: Outcomes, models: dict[str, Model]) -> None:
+        self._outcomes = outcomes
+        self._models = models
+        self._suspicions: dict[Row, float] = {}
+
+    def judged(self, happening: Happening) -> Happening:
+        match happening.kind:
+            case "rest":
+                return self._rest(happening)
+            case "unhandled" if happening.sender is not None:
+                return self._unhandled(happening, happening.sender)
+            case _:
+                return happening
+
+    # ------------------------------------------------------------------ what is left at rest
+
+    def _rest(self, happening: Happening) -> Happening:
+        done = happening.way[happening.since :]
+        settled = {move.machine: place for place, move in enumerate(done) if _moves_on(move)}
+        ranks = [
+            (*self._suspicion(move), self._stuck(move) and settled[move.machine] == place, place)
+            for place, move in enumerate(done)
+        ]
+        move = done[max(ranks)[-1]]
+        machine = self._models[move.machine[0]].machine
+        return replace(
+            happening,
+            machine=machine.name,
+            state=move.state,
+            event=move.event,
+            message=move.message,
+            span=self._count(move) or machine.transitions[move.transition].span,
+        )
+
+    def _suspicion(self, move: Move) -> tuple[float, bool]:
+        """How suspect a transition is, and whether it waits for what it has not asked for."""
+        row, model = row_of(move), self._models[move.machine[0]]
+        if row not in self._suspicions:
+            waiting = model.lets_wait(move.transition) and _having(self._outcomes.well, {row})
+            self._suspicions[row] = 0.0 if waiting else self._outcomes.suspicion({row})
+        silent = next(self._enqueues(move), None) is None
+        return self._suspicions[row], silent and self._stuck(move)
+
+    def _stuck(self, move: Move) -> bool:
+        """Whether a transition leads to a state that waits for something."""
+        return _moves_on(move) and self._models[move.machine[0]].busy(move.next)
+
+    def _count(self, move: Move) -> Span | None:
+        """Where a transition counts that does nothing else, and leaves the rest to others."""
+        model = self._models[move.machine[0]]
+        counting = [_counting(action) for action in model.actions_of(move.transition)]
+        return None if _moves_on(move) else next((each for each in counting if each), None)
+
+    # ------------------------------------------------------------------ messages at wrong ports
+
+    def _unhandled(self, happening: Happening, sender: Move) -> Happening:
+        receiver = next(m for m in self._models.values() if m.machine.name == happening.machine)
+        here, elsewhere = 0, 0
+        for place in range(len(receiver.ports)):
+            count = self._outcomes.arrivals[receiver.type, place, happening.message]
+            if place == happening.place:
+                here = count
+            else:
+                elsewhere += count
+        network = receiver.ports[happening.place].network
+        sends = [
+            each for each, sent_on in self._enqueues_on(sender) if sent_on == network is not None
+        ]
+        if not sends or elsewhere < _USUAL * max(1, here):
+            return happening
+        what = f"{happening.message} to {receiver.machine.name}"
+        name = self._models[sender.machine[0]].machine.name
+        return replace(happening, kind="misdirected", machine=name, what=what, span=sends[0].span)
+
+    def _enqueues(self, move: Move) -> Iterator[ir.Enqueue]:
+        for action in self._models[move.machine[0]].actions_of(move.transition):
+            for statement in statements_in(action.body):
+                if isinstance(statement, ir.Enqueue):
+                    yield statement
+
+    def _enqueues_on(self, move: Move) -> Iterator[tuple[ir.Enqueue, int | None]]:
+        model = self._models[move.machine[0]]
+        buffers = {port.ref: port.buffer for port in model.machine.out_ports}
+        for enqueue in self._enqueues(move):
+            link = model.links.get(buffers.get(enqueue.port, ""))
+            yield enqueue, None if link is None else link.virtual_network
+
+
+def _moves_on(move: Move) -> bool:
+    return move.state != move.next
+
+
+def _counting(action: ir.Action) -> Span | None:
+    """Where an action counts, if it does."""
+    for statement in statements_in(action.body):
+        if isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Binary):
+            return statement.span
+    return None
