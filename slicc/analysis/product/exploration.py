@@ -338,23 +338,26 @@ class Exploration:
                 return not walk.channels and self._nodes[index][0].keeps(held.tables)
 
     def _report_rest(self, found: Findings, what: str, index: int, walk: _Walk) -> None:
-        _, me = self._nodes[index]
+        model, me = self._nodes[index]
         own = [number for number, move in enumerate(walk.way) if move.machine == me]
         changing = [number for number in own if walk.way[number].state != walk.way[number].next]
         if not own:
             return
-        last = (changing or own)[-1]
-        if what == "waiting" or (
-            what == "unanswered" and self._nodes[index][0].busy(walk.way[last].next)
-        ):
-            last = _last_effect(walk, last)
-        move = walk.way[last]
+        at = (changing or own)[-1]
+        if what != "kept" and model.busy(walk.way[at].next):
+            at = _end_of_wait(walk, self._begin_of_wait(model, walk, changing))
         for channel in walk.left.keys() & walk.channels.keys():
-            if self._nodes[channel[0]][1] == move.machine:
-                move = walk.way[walk.left[channel]]
+            if self._nodes[channel[0]][1] == walk.way[at].machine:
+                at = walk.left[channel]
+        move = walk.way[at]
         name = self._model(move.machine).machine.name
         where = (move.state, move.event, me, move.message, what, self._span(move))
-        self._report(found, Happening("rest", name, *where), walk)
+        self._report(found, Happening("rest", name, *where, at=at), walk)
+
+    def _begin_of_wait(self, model: Model, walk: _Walk, changing: list[int]) -> int:
+        """The last of a machine's moves from a state that waits for nothing."""
+        begins = [number for number in changing if not model.busy(walk.way[number].state)]
+        return (begins or changing)[-1]
 
     def _report(self, found: Findings, happening: Happening, walk: _Walk) -> None:
         key = replace(happening, source=(happening.source[0], 0), message="")
@@ -387,6 +390,14 @@ def _remember(walk: _Walk, channel: Channel, outcome: Outcome, fresh: bool) -> N
         walk.left.pop(key, None)
     for key, _ in outcome.sent:
         senders[key] = (*senders.get(key, ()), number)
+
+
+def _end_of_wait(walk: _Walk, begin: int) -> int:
+    """Where what a machine asked for got lost, or where it began to wait without asking: if all
+    that followed is the answer to another machine."""
+    end, cause = _last_effect(walk, begin), walk.causes[begin]
+    answered = cause >= 0 and walk.way[end].machine == walk.way[cause].machine
+    return begin if answered else end
 
 
 def _last_effect(walk: _Walk, root: int) -> int:

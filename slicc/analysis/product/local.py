@@ -110,6 +110,8 @@ class Happening:
     way: tuple[Move, ...] = field(default=(), compare=False)
     since: int = field(default=0, compare=False)
     """The first move on the way after the last rest."""
+    at: int = field(default=0, compare=False)
+    """The move on the way after which what was asked for got lost."""
     place: int = field(default=0, compare=False)
     """The port with the message."""
     sender: Move | None = field(default=None, compare=False)

@@ -84,13 +84,9 @@ class _Court:
     # ------------------------------------------------------------------ what is left at rest
 
     def _rest(self, happening: Happening) -> Happening:
-        done = happening.way[happening.since :]
-        settled = {move.machine: place for place, move in enumerate(done) if _moves_on(move)}
-        ranks = [
-            (*self._suspicion(move), self._stuck(move) and settled[move.machine] == place, place)
-            for place, move in enumerate(done)
-        ]
-        move = done[max(ranks)[-1]]
+        places = range(happening.since, len(happening.way))
+        rank = max((*self._suspicion(happening.way[n]), n == happening.at, n) for n in places)
+        move = happening.way[rank[-1]]
         machine = self._models[move.machine[0]].machine
         return replace(
             happening,
@@ -108,11 +104,7 @@ class _Court:
             waiting = model.lets_wait(move.transition) and _having(self._outcomes.well, {row})
             self._suspicions[row] = 0.0 if waiting else self._outcomes.suspicion({row})
         silent = next(self._enqueues(move), None) is None
-        return self._suspicions[row], silent and self._stuck(move)
-
-    def _stuck(self, move: Move) -> bool:
-        """Whether a transition leads to a state that waits for something."""
-        return _moves_on(move) and self._models[move.machine[0]].busy(move.next)
+        return self._suspicions[row], silent and _moves_on(move) and model.busy(move.next)
 
     def _count(self, move: Move) -> Span | None:
         """Where a transition counts that does nothing else, and leaves the rest to others."""
