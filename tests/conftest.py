@@ -19,7 +19,7 @@ settings.load_profile("untimed")
 
 
 TESTS = Path(__file__).parent
-OPT_IN = ("slow", "matrix", "planted", "gem5", "fuzz", "browser", "explore", "cluster")
+OPT_IN = ("slow", "matrix", "planted", "gem5", "fuzz", "browser", "explore", "cluster", "published")
 QUICK = (
     "docs/test_architecture.py",
     "gpu/dispatch",
@@ -105,6 +105,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite golden files")
     parser.addoption("--part", metavar="K/N", help="every N-th test from the K-th (0 to N-1)")
     parser.addoption("--gem5-root", metavar="DIR", help="a gem5 v24.0 checkout, for -m gem5")
+    parser.addoption("--schemas", metavar="DIR", help="published schemas, for -m published")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ Invariant: between turns every wave is at the start of a block.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import length_hint
 from typing import Final, Protocol
 
@@ -64,6 +64,17 @@ class Block:
         self.last: DecodedInstruction | None = None
 
 
+class _Space:
+    """The code of one address space."""
+
+    __slots__ = ("blocks", "memory", "program")
+
+    def __init__(self, memory: CodeMemory) -> None:
+        self.memory = memory
+        self.program = Program(memory.read)
+        self.blocks: dict[int, Block] = {}
+
+
 class FunctionalUnit(PreemptableResidents[Wavefront]):
     """`gpu.dispatch.launch.ComputeUnit` on memory without time.
 
@@ -85,12 +96,13 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         self.executed = 0
         self.hang_detector = hang_detector or HangDetector()
         self.hang_detector.add(lambda: self._waves)
-        self._memory: DirectMemory = memory
-        self._program = Program(memory.read)
+        self._spaces = {0: _Space(memory)}
+        """By VMID."""
+        self.memory_of: Callable[[int], CodeMemory] = _no_process
+        """The memory of a process, by VMID."""
         self._waves: list[Wavefront] = []
         self._stopped = 0
         """How many of them wait for a debugger."""
-        self._blocks: dict[int, Block] = {}
         self._counted = Statistics()
         self._packet: tuple[int, int] | None = None
         self._now = -1
@@ -109,7 +121,7 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         block."""
         statistics = Statistics(waves=self.waves_started, groups=self.groups_started)
         statistics.add(self._counted)
-        for block in self._blocks.values():
+        for block in self._all_blocks():
             _count(block, statistics)
         return statistics
 
@@ -141,9 +153,20 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
 
     def _forget(self) -> None:
         """Memory may hold other code now."""
-        for block in self._blocks.values():
+        for block in self._all_blocks():
             _count(block, self._counted)
-        self._blocks.clear()
+        for space in self._spaces.values():
+            space.blocks.clear()
+
+    def _all_blocks(self) -> Iterator[Block]:
+        return (block for space in self._spaces.values() for block in space.blocks.values())
+
+    def _space_of(self, wave: Wavefront) -> _Space:
+        vmid = wave.group.start.vmid
+        space = self._spaces.get(vmid)
+        if space is None:
+            space = self._spaces[vmid] = _Space(self.memory_of(vmid))
+        return space
 
     def _entered(self, group: Group[Wavefront]) -> None:
         self._waves += [wave for wave in group.waves if not wave.ended]
@@ -172,10 +195,11 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
 
     def _turn(self, wave: Wavefront) -> None:
         left = TURN
-        blocks = self._blocks
+        space = self._space_of(wave)
+        blocks = space.blocks
         while left > 0:
             pc = wave.pc
-            block = blocks.get(pc) or self._translate(wave, pc)
+            block = blocks.get(pc) or self._translate(wave, space, pc)
             wave.pc = block.end
             block.runs += 1
             instructions = iter(block.bound)
@@ -248,13 +272,13 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
 
     # ------------------------------------------------------------------ code
 
-    def _translate(self, wave: Wavefront, start: int) -> Block:
+    def _translate(self, wave: Wavefront, space: _Space, start: int) -> Block:
         """The block at an address, made and remembered."""
         block = Block()
         address = start
         while block.count < LONGEST_BLOCK:
             try:
-                decoded = self._program.at(address, wave.generation)
+                decoded = space.program.at(address, wave.generation)
             except WAVE_ERRORS as error:
                 if block.count:
                     break  # it fails when it is reached
@@ -264,23 +288,23 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
             address = decoded.end
             if decoded.control is None or (self._observed and decoded.control in _FREE):
                 block.decoded.append(decoded)
-                block.bound.append(self._bind(decoded))
+                block.bound.append(self._bind(decoded, space.memory))
                 if decoded.unit is Unit.BRANCH or decoded.instruction.name == "s_getpc_b64":
                     break
             elif decoded.control not in _FREE:
                 block.last = decoded
                 break
         block.end = address
-        self._blocks[start] = block
+        space.blocks[start] = block
         return block
 
-    def _bind(self, decoded: DecodedInstruction) -> BoundInstruction:
+    def _bind(self, decoded: DecodedInstruction, memory: DirectMemory) -> BoundInstruction:
         """The function that executes one instruction on a wave, checks included."""
         if not self._observed:
-            return decoded.execute or self._bind_memory(decoded)
+            return decoded.execute or self._bind_memory(decoded, memory)
         if decoded.control is not None:
             return lambda wave: self._observe(_wavefront(wave), decoded)
-        inner = decoded.execute or self._bind_memory(decoded)
+        inner = decoded.execute or self._bind_memory(decoded, memory)
 
         def execute(wave: Wave) -> None:
             self._observe(_wavefront(wave), decoded)
@@ -301,7 +325,7 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
             text = f"{address:#x} {decoded}{wave.line_text(address)}"
             self._trace.line(self.executed, f"cu{self.index} {wave}", text)
 
-    def _bind_memory(self, decoded: DecodedInstruction) -> BoundInstruction:
+    def _bind_memory(self, decoded: DecodedInstruction, memory: DirectMemory) -> BoundInstruction:
         operation = decoded.operation
         assert operation is not None, "neither bound nor a control"
         read: Callable[[Wavefront], MemoryAccess | None] = operation.execute
@@ -317,7 +341,7 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
             if trace is not None and trace.memory:
                 who = f"cu{self.index} {wave}"
                 trace.line(self.executed, who, f"{decoded}: {access.text()}")
-            access.perform(self._memory)
+            access.perform(memory)
             if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
                 access.set_clock(self.executed)
             access.complete()
@@ -330,6 +354,10 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
                 checks.returned(access)
 
         return execute
+
+
+def _no_process(vmid: int) -> CodeMemory:
+    raise ValueError(f"there is no process of VMID {vmid}")
 
 
 def _count(block: Block, statistics: Statistics) -> None:

@@ -84,6 +84,14 @@ class Dispatcher:
             self._saved[queue] = deque(saved)
             self.changed()
 
+    def waiting(self, queue: int) -> list[SavedGroup]:
+        """Groups of a queue that are to be put back and have found no room yet."""
+        return list(self._saved.get(queue, ()))
+
+    def take_back(self, queue: int) -> list[SavedGroup]:
+        """The same, which are then no longer put back."""
+        return list(self._saved.pop(queue, ()))
+
     def kill(self, queue: int, fault: Fault) -> None:
         """End all waves and all dispatches of a queue."""
         self._saved.pop(queue, None)

@@ -35,6 +35,7 @@ class Surroundings:
     queue: int
     packet_id: int
     dispatch_pointer: int
+    vmid: int = 0
     resource: tuple[int, int, int, int] = (0, 0, 0, 0)
     hidden_base: int = 0
     shared_aperture: int = 0
@@ -191,6 +192,7 @@ class KernelRun:
             demand=demand,
             waves=waves,
             listener=self,
+            vmid=self.around.vmid,
             private_bytes=round_up(self.packet.private_bytes, 4),
             shared_aperture=self.around.shared_aperture,
             private_aperture=self.around.private_aperture,

@@ -101,6 +101,8 @@ class GroupStart:
     demand: Demand
     waves: list[WaveStart]
     listener: GroupListener
+    vmid: int = 0
+    """Of the process whose addresses its waves use; 0: those of memory itself."""
     private_bytes: int = 0
     """Scratch of one work-item, rounded up to 4."""
     shared_aperture: int = 0

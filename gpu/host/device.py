@@ -16,7 +16,7 @@ from gpu.compute_unit.native.ctypes_api import issue_engine_library
 from gpu.compute_unit.native.issue_engine import IssueEngine, can_steer
 from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first
-from gpu.compute_unit.pipeline.timing_parameters import Timing, TimingError
+from gpu.compute_unit.pipeline.timing_parameters import Timing, TimingError, TlbParameters
 from gpu.compute_unit.program.profile import Profile
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.findings import Finding
@@ -29,6 +29,7 @@ from gpu.dispatch.occupancy import Limits
 from gpu.errors import HostError
 from gpu.host.device_core import BareDevice, Options
 from gpu.host.dma import Dma
+from gpu.host.processes.process import Process
 from gpu.host.processors.cpu import Cpu
 from gpu.host.topology import Topology, topology
 from gpu.memory.coherent.coherent_memory import CoherentMemory
@@ -163,6 +164,7 @@ class Device(BareDevice):
             hang_detector,
             trace,
             waves_per_unit=held.simds * held.waves_per_simd,
+            tlb=_tlb(memory),
         )
         self._checks = checking
         described = memory.system if isinstance(memory, CoherentMemory) else None
@@ -188,6 +190,10 @@ class Device(BareDevice):
         self._check_number("DMA engine", number, self.dmas)
         return Dma(self, number, self.memory.ports.dma(number))
 
+    def create_process(self) -> Process:
+        """A process with an address space of its own, one of 8 at a time. Raises HostError."""
+        return self._process_table.create(self)
+
     def _check_number(self, what: str, number: int, count: int) -> None:
         if isinstance(number, int) and 0 <= number < count:
             return
@@ -211,8 +217,9 @@ class Device(BareDevice):
 
     @property
     def stats(self) -> dict[str, object]:
-        """Counters by section: ``packets``, ``compute_units`` for all of them together, and
-        ``caches``: executions by group of machines, event and state."""
+        """Counters by section: ``packets``, ``compute_units`` for all of them together,
+        ``caches``: executions by group of machines, event and state, and ``tlb``, by port, once
+        there was a process."""
         total = Statistics()
         for unit in self.units:
             if isinstance(unit, TimedUnit | FunctionalUnit | NativeUnit):
@@ -224,6 +231,9 @@ class Device(BareDevice):
         }
         if isinstance(self.memory, CoherentMemory):
             counters["caches"] = self.memory.executed()
+        tlbs = self._process_table.counters
+        if tlbs is not None:
+            counters["tlb"] = tlbs
         return counters
 
 
@@ -261,6 +271,19 @@ def _timing(system: KernelSystem) -> Timing:
     except TimingError as error:
         origin = system.description.origin
         raise origin.error(("gpu", error.name), error.value, error.why) from None
+
+
+def _tlb(memory: Memory) -> TlbParameters:
+    """What the description says of the TLBs. Raises DescriptionError."""
+    if not isinstance(memory, CoherentMemory):
+        return TlbParameters()
+    origin, table = memory.system.description.origin, memory.system.tlb
+    if not isinstance(table, Mapping):
+        raise origin.error(("gpu", "tlb"), table, "not a table")
+    try:
+        return TlbParameters.from_table(table)
+    except TimingError as error:
+        raise origin.error(("gpu", "tlb", error.name), error.value, error.why) from None
 
 
 def _open(

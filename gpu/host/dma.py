@@ -24,6 +24,8 @@ class DmaDevice(Protocol):
     @property
     def activities(self) -> Activities: ...
 
+    def port(self, index: int) -> ControlPort: ...
+
     def start_task(self, what: str, steps: Steps[T]) -> Task[T]: ...
 
     def run(self, until: Task[Any] | None = None, limit: int | None = None) -> None: ...
@@ -35,7 +37,7 @@ class Dma:
     def __init__(self, device: DmaDevice, number: int, port: int) -> None:
         self._device = device
         self.number = number
-        self.port = ControlPort(device.activities, port)
+        self.port = device.port(port)
         """Its loads and stores as steps of a sequence, for what is made of them."""
 
     def __str__(self) -> str:
@@ -67,7 +69,7 @@ class Dma:
             raise HostError(
                 f"{self}: {size} bytes from {source:#x} overlap those at {destination:#x}"
             )
-        space = self._device.activities.memory.space
+        space = self.port.space
         try:
             space.at(source, size, loads=True)
             space.at(destination, size, loads=True, writes=True)

@@ -12,6 +12,7 @@ from gpu.dispatch.device_loop import Loop
 from gpu.errors import NoProgressError
 from gpu.host_wait import HostWait
 from gpu.hsa.activities import Pause, Steps
+from gpu.memory.interface import Memory
 from gpu.packet_processor.control_port import ControlPort
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 
@@ -19,14 +20,20 @@ T = TypeVar("T")
 
 
 class DeviceHost:
-    """`gpu.hsa.host_memory.Host` for one device. ``poll``: ticks between two reads of a wait."""
+    """`gpu.hsa.host_memory.Host` for one process. ``memory``: as it sees it. ``poll``: ticks
+    between two reads of a wait."""
 
     def __init__(
-        self, loop: Loop, control: ControlPort, interrupt: Callable[[int], None], poll: int
+        self,
+        loop: Loop,
+        memory: Memory,
+        control: ControlPort,
+        interrupt: Callable[[int], None],
+        poll: int,
     ) -> None:
         self.interrupt = interrupt
         self._loop = loop
-        self._memory = loop.memory
+        self._memory = memory
         self._control = control
         self._poll = poll
 

@@ -169,7 +169,10 @@ class Activities:
         if activity.over:
             return
         try:
-            wait = activity.steps.send(value)
+            if isinstance(value, Unmapped):
+                wait = activity.steps.throw(value)
+            else:
+                wait = activity.steps.send(value)
             while isinstance(wait, Accesses):
                 why_not = self._push(activity, wait.requests)
                 if why_not is None:
@@ -200,12 +203,12 @@ class Activities:
         activity.missing = 0
         for place, request in enumerate(requests):
             request.listener = self._listener(activity, place)
+            if request.vmid:
+                request.failed = lambda error: self._failed(activity, requests, error)
             try:
                 self.memory.push(request)
             except Unmapped as error:
-                # Answers to those before it are still outstanding, and will be ignored.
-                for earlier in requests[:place]:
-                    earlier.listener = None
+                _ignore(requests[:place])
                 activity.missing = 0
                 return error
             activity.missing += max(1, len(request.addresses))
@@ -213,6 +216,13 @@ class Activities:
         if not requests:
             self._ready.append((activity, []))
         return None
+
+    def _failed(self, activity: Activity, requests: list[MemoryRequest], error: Unmapped) -> None:
+        """One of the requests was refused later, when its address was translated."""
+        _ignore(requests)
+        self._outstanding -= activity.missing
+        activity.missing = 0
+        self._ready.append((activity, error))
 
     def _listener(self, activity: Activity, place: int) -> Callable[[Answer], None]:
         def receive(answer: Answer) -> None:
@@ -227,6 +237,12 @@ class Activities:
                 self._ready.append((activity, activity.data))
 
         return receive
+
+
+def _ignore(requests: list[MemoryRequest]) -> None:
+    """Answers to these are outstanding, and will be dropped."""
+    for request in requests:
+        request.listener = request.failed = None
 
 
 def _nothing() -> None:
@@ -248,14 +264,14 @@ def one_lane(
 
 
 def one_atomic(
-    port: int, op: int, address: int, operand: int, compare: int, size: int
+    port: int, op: int, address: int, operand: int, compare: int, size: int, vmid: int = 0
 ) -> MemoryRequest:
     """An atomic operation of one lane that returns the old value; numbers modulo their size."""
     compares = None
     if op == AtomicKind.CAS:
         compares = np.frombuffer(bytes_of(compare, size), np.uint8).reshape(1, size)
     data = bytes_of(operand, size)
-    more = {"compares": compares, "op": op, "returns": True}
+    more = {"compares": compares, "op": op, "returns": True, "vmid": vmid}
     return one_lane(port, AccessKind.ATOMIC, address, size, data, **more)
 
 

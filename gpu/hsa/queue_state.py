@@ -22,6 +22,9 @@ _HALF: int = 1 << 31
 HIGHEST_PRIORITY: Final = 15
 NORMAL_PRIORITY: Final = 7
 
+NOT_YET: Final = 1 << 62
+"""A tick that never comes."""
+
 
 class QueueState(Enum):
     """Life of a queue (D2, "Queue Error Reporting, Deactivation and Queue State")."""
@@ -112,6 +115,8 @@ class Connection:
     base: int = 0
     size: int = 0
     id: int = 0
+    vmid: int = 0
+    """Of the process whose queue it is; 0 has the addresses of memory itself."""
     features: int = 0
     profiled: bool = False
     read_id: int = 0
@@ -131,7 +136,8 @@ class Connection:
     gives_way: Event | None = None
     """Its turn is over: it takes no further packet, and fires this once all have completed."""
     since: int = 0
-    """The tick in which it got its slot, or in which its waves were put back after that."""
+    """The tick in which it got its slot, or in which its waves were put back after that;
+    `NOT_YET` while they are being put back."""
     begun: int = -1
     """The last packet that was taken."""
     changed: Event = field(default_factory=Event)
@@ -160,7 +166,7 @@ class Connection:
 
     @property
     def name(self) -> str:
-        return f"queue {self.id}"
+        return f"process {self.vmid}, queue {self.id}" if self.vmid else f"queue {self.id}"
 
     @property
     def active(self) -> bool:

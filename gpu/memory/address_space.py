@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
@@ -104,12 +104,14 @@ class Allocation:
 
 
 class AddressSpace:
-    """All allocations. Addresses depend on nothing but the calls made."""
+    """All allocations, from ``first`` on and below ``last``. Addresses depend on nothing but the
+    calls made."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = FIRST_ADDRESS, last: int = LAST_ADDRESS) -> None:
         self._starts: list[int] = []
         self._allocations: list[Allocation] = []
-        self._next = FIRST_ADDRESS
+        self._next = first
+        self._last = last
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
@@ -145,22 +147,15 @@ class AddressSpace:
         for size, _ in parts:
             if size < PAGE or size % PAGE:
                 raise ValueError(f"{name}: a part of {size} bytes is not whole pages")
-        whole = self._map(sum(size for size, _ in parts), MemoryType.RW, True, name, PAGE, None)
-        self.free(whole.start)
-        made, start = [], whole.start
+        start, _ = self._place(sum(size for size, _ in parts), PAGE, name)
+        made = []
         for size, writable in parts:
-            part = replace(
-                whole,
-                start=start,
-                size=size,
-                end=start + size,
-                writable=writable,
-                base=np.array(start, np.uint64),
-            )
-            self._starts.append(start)
-            self._allocations.append(part)
+            base = np.array(start, np.uint64)
+            end = start + size
+            part = Allocation(start, size, end, name, MemoryType.RW, writable, None, base)
+            self._add(part)
             made.append(part)
-            start += size
+            start = end
         return made
 
     def map_doorbells(self, size: int, on_store: OnStore, name: str = "doorbells") -> Allocation:
@@ -176,6 +171,14 @@ class AddressSpace:
         alignment: int,
         on_store: OnStore | None,
     ) -> Allocation:
+        start, end = self._place(size, alignment, name)
+        base = np.array(start, np.uint64)
+        made = Allocation(start, size, end, name, memory_type, writable, on_store, base)
+        self._add(made)
+        return made
+
+    def _place(self, size: int, alignment: int, name: str) -> tuple[int, int]:
+        """Addresses for an allocation, from the first to behind the last page."""
         if size < 1:
             raise ValueError(f"{name}: {size} bytes cannot be allocated")
         if alignment < 1 or alignment & alignment - 1:
@@ -183,22 +186,15 @@ class AddressSpace:
         alignment = max(alignment, PAGE)
         start = self._next + alignment - 1 & -alignment
         end = start + (size + PAGE - 1 & -PAGE)
-        if end + PAGE > LAST_ADDRESS:
+        if end + PAGE > self._last:
             raise ValueError(f"{name}: {size:,} bytes do not fit into the address space")
         self._next = end + PAGE
-        made = Allocation(
-            start,
-            size,
-            end,
-            name,
-            memory_type,
-            writable,
-            on_store,
-            np.array(start, np.uint64),
-        )
-        self._starts.append(start)
-        self._allocations.append(made)
-        return made
+        return start, end
+
+    def _add(self, allocation: Allocation) -> None:
+        """Map what was placed behind all others."""
+        self._starts.append(allocation.start)
+        self._allocations.append(allocation)
 
     @property
     def extent(self) -> int:
@@ -213,12 +209,13 @@ class AddressSpace:
         self._allocations.append(allocation)
         self._next = allocation.end
 
-    def free(self, address: int) -> None:
+    def free(self, address: int) -> Allocation:
         """Unmap the allocation that starts at ``address``. Raises ValueError if none does."""
         place = bisect_right(self._starts, address) - 1
         if place < 0 or self._starts[place] != address:
             raise ValueError(f"no allocation starts at {address:#x}")
-        del self._starts[place], self._allocations[place]
+        del self._starts[place]
+        return self._allocations.pop(place)
 
     def restore(self, allocation: Allocation) -> None:
         """Map an allocation of this space again that was freed; its addresses are still its own."""

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, AddressSpace, Allocation
 from gpu.memory.contents import Contents
-from gpu.memory.interface import Answer, MemoryRequest, Ports
+from gpu.memory.interface import Answer, MemoryRequest, Ports, Translator
 from gpu.memory.lane_atomics import apply
-from gpu.memory.request_validation import check_shape
+from gpu.memory.request_validation import check_shape, translator_of
 from gpu.wave_size import LANES
 from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.types.atomic_op import AtomicKind, AtomicOp
@@ -61,6 +61,7 @@ class FlatMemory:
         self.space = AddressSpace() if space is None else space
         self.ports = Ports(cus, sqcs)
         self._kinds = [port.kind for port in self.ports]
+        self.translator: Translator | None = None
         self.now = 0
         self._answers: list[Answer] = []
         self._rung: list[tuple[Allocation, int, bytes]] = []
@@ -172,6 +173,9 @@ class FlatMemory:
         Raises Unmapped, and ValueError for a request that no memory could answer.
         """
         check_shape(request, self._kinds)
+        if request.vmid:
+            translator_of(self, request).push(request)
+            return
         kind = request.kind
         if kind > AccessKind.ATOMIC:
             self._answer(request, AnswerKind.SYNCHRONIZED, None)

@@ -18,7 +18,7 @@ from typing import Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
-from gpu.memory.address_space import Addresses, AddressSpace
+from gpu.memory.address_space import Addresses, AddressSpace, Unmapped
 from runtime.requesters.port import AnswerKind
 
 Lanes = npt.NDArray[np.uint8]
@@ -59,7 +59,8 @@ class MemoryRequest:
     `runtime.types.atomic_op.AtomicKind`. ``tag``: the sender's own; answers carry it. ``listener``:
     called with the answers; memory only keeps it. ``glc``/``slc``: the instruction's bits: glc
     loads miss on purpose; slc goes past the shared cache; on an atomic ``returns`` says whether the
-    old value is wanted.
+    old value is wanted. ``vmid``: whose addresses they are; 0: those of memory itself. ``failed``:
+    called if the translation of an address takes time and then fails.
     """
 
     port: int
@@ -74,6 +75,8 @@ class MemoryRequest:
     glc: bool = False
     slc: bool = False
     listener: Callable[[Answer], None] | None = None
+    vmid: int = 0
+    failed: Callable[[Unmapped], None] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -176,8 +179,19 @@ class Ports(Sequence[Port]):
         return self.control + 1 + self.cpus + engine
 
 
+class Translator(Protocol):
+    """What knows the addresses of processes."""
+
+    def push(self, request: MemoryRequest) -> None:
+        """Enter a request of a process, now or once its pages are known, after those pushed before
+        at its port. Raises `Unmapped`."""
+
+
 class Memory(Protocol):
     """Memory with a clock. Ticks are cycles of the compute units."""
+
+    translator: Translator | None
+    """Takes the requests of processes, once there are any."""
 
     @property
     def now(self) -> int:

@@ -10,10 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from gpu.memory.interface import (
-    MemoryRequest,
-    PortKind,
-)
+from gpu.memory.interface import Memory, MemoryRequest, PortKind, Translator
 from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
 
@@ -33,6 +30,13 @@ def check_shape(request: MemoryRequest, ports: Sequence[PortKind]) -> None:
     why = _objection(request, ports)
     if why is not None:
         raise ValueError(f"{AccessKind.name_of(request.kind)} request, tag {request.tag}: {why}")
+
+
+def translator_of(memory: Memory, request: MemoryRequest) -> Translator:
+    """What takes a request of a process. Raises ValueError on a device without processes."""
+    if memory.translator is None:
+        raise ValueError(f"there is no process of VMID {request.vmid}")
+    return memory.translator
 
 
 def _objection(request: MemoryRequest, ports: Sequence[PortKind]) -> str | None:

@@ -25,7 +25,6 @@ from gpu.hsa.aql import PACKET_BYTES, KernelDispatch
 from gpu.hsa.packet_validation import check_dispatch, check_kernel_object
 from gpu.hsa.queue_layout import AMD_QUEUE
 from gpu.hsa.queue_state import Connection
-from gpu.memory.address_space import AddressSpace
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.fences import Fences
 
@@ -67,7 +66,6 @@ class CommandProcessor:
         dispatcher: Dispatcher,
         fences: Fences,
         kernels: Kernels,
-        space: AddressSpace,
         apertures: Apertures,
         limits: ScratchLimits,
     ) -> None:
@@ -75,7 +73,7 @@ class CommandProcessor:
         self._dispatcher = dispatcher
         self._fences = fences
         self._kernels = kernels
-        self._space = space
+        self._space = control.space
         self._apertures = apertures
         self._limits = limits
         self.on_stop: OnStop | None = None
@@ -160,6 +158,7 @@ class CommandProcessor:
             queue=link.queue,
             packet_id=link.read_id,
             dispatch_pointer=copy,
+            vmid=link.vmid,
             resource=(first, second, third, fourth),
             hidden_base=self._apertures.hidden_base,
             shared_aperture=self._apertures.shared,

@@ -94,11 +94,9 @@ class ContextSwitch:
             return False
         if not all(unit.may_be_preempted for unit in units):
             return False
-        return link.save_area.fits(
-            HEADER.size,
-            ENTRY.size,
-            [each for unit in units for each in unit.saved_bytes(link.queue)],
-        )
+        sizes = [each for unit in units for each in unit.saved_bytes(link.queue)]
+        sizes += [len(each.data) for each in self._dispatcher.waiting(link.queue)]
+        return link.save_area.fits(HEADER.size, ENTRY.size, sizes)
 
     @property
     def _units(self) -> list[PreemptableUnit]:
@@ -117,7 +115,8 @@ class ContextSwitch:
         while not all(unit.drained(queue) for unit in self._units):
             yield Pause(DRAIN, looked=looked)
             looked = activities.happened
-        groups = [saved for unit in self._units for saved in unit.take_off(queue)]
+        groups = self._dispatcher.take_back(queue)
+        groups += [saved for unit in self._units for saved in unit.take_off(queue)]
         self._dispatcher.changed()
         yield from self._fences.release(FenceScope.AGENT, link.used or link.cus)
         yield from self._write(link, groups)

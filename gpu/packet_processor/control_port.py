@@ -10,10 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from gpu.hsa.activities import Accesses, Activities, Steps, bytes_of, one_atomic, one_lane
-from gpu.memory.interface import (
-    Memory,
-    PortKind,
-)
+from gpu.memory.address_space import AddressSpace
+from gpu.memory.interface import Memory, PortKind
 from runtime.requesters.port import AccessKind
 
 LINE: Final = 64
@@ -42,12 +40,25 @@ class ControlPort:
     """Accesses as steps of a sequence: ``data = yield from control.load(address, 64)``.
 
     All raise `Unmapped` where the address is not mapped or may not be used so. ``port``: the index
-    of another one than the front end's.
+    of another one than the front end's. ``vmid``, ``space``: whose addresses it takes, and what is
+    mapped there; the device's own by default.
     """
 
-    def __init__(self, activities: Activities, port: int | None = None) -> None:
+    def __init__(
+        self,
+        activities: Activities,
+        port: int | None = None,
+        vmid: int = 0,
+        space: AddressSpace | None = None,
+    ) -> None:
         self.activities = activities
         self.port = control_port(activities.memory) if port is None else port
+        self.vmid = vmid
+        self.space = activities.memory.space if space is None else space
+
+    def at(self, port: int) -> ControlPort:
+        """The same accesses through another port."""
+        return ControlPort(self.activities, port, self.vmid, self.space)
 
     def load(self, address: int, size: int) -> Steps[bytes]:
         """Bytes; more than a line is read line by line, all at once."""
@@ -56,7 +67,10 @@ class ControlPort:
 
     def load_all(self, places: list[tuple[int, int]]) -> Steps[list[bytes]]:
         """Several places (address, size) at once, each within a line."""
-        requests = [one_lane(self.port, AccessKind.LOAD, address, size) for address, size in places]
+        requests = [
+            one_lane(self.port, AccessKind.LOAD, address, size, vmid=self.vmid)
+            for address, size in places
+        ]
         data: list[bytes] = yield Accesses(requests)
         return data
 
@@ -70,7 +84,9 @@ class ControlPort:
         requests = []
         for start, size in pieces(address, len(data)):
             part = data[start - address : start - address + size]
-            requests.append(one_lane(self.port, AccessKind.STORE, start, size, part))
+            requests.append(
+                one_lane(self.port, AccessKind.STORE, start, size, part, vmid=self.vmid)
+            )
         yield Accesses(requests)
 
     def store_int(self, address: int, value: int, size: int = 8) -> Steps[None]:
@@ -81,6 +97,6 @@ class ControlPort:
         self, op: int, address: int, operand: int, compare: int = 0, size: int = 8
     ) -> Steps[int]:
         """The old value, unsigned; ``op``: a `runtime.types.atomic_op.AtomicKind`."""
-        request = one_atomic(self.port, op, address, operand, compare, size)
+        request = one_atomic(self.port, op, address, operand, compare, size, vmid=self.vmid)
         data: list[bytes] = yield Accesses([request])
         return int.from_bytes(data[0], "little")

@@ -36,7 +36,7 @@ from gpu.hsa.aql import (
 from gpu.hsa.draft_packets import from_draft
 from gpu.hsa.packet_validation import check_feature, check_format, check_signal
 from gpu.hsa.queue_layout import AMD_QUEUE, PROPERTY_PROFILING
-from gpu.hsa.queue_state import ActiveDispatch, Connection, QueueKind, QueueState
+from gpu.hsa.queue_state import NOT_YET, ActiveDispatch, Connection, QueueKind, QueueState
 from gpu.hsa.signal import VALUE
 from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.command_processor import CommandProcessor
@@ -214,6 +214,7 @@ class PacketProcessor:
         """Let the waves in a queue's save area continue."""
         link.saved = False
         if self._switch.saved(link) is not None:
+            link.since = NOT_YET
             yield from self._switching(link, self._switch.restore(link))
             link.since = self._now
 

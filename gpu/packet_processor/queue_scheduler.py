@@ -21,11 +21,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from gpu.hsa.activities import Activities, Activity, Event, Pause, Steps
 from gpu.hsa.queue_state import HIGHEST_PRIORITY, Connection
-from gpu.packet_processor.packet_processor import PacketProcessor
 
 IN_FLIGHT: Final = 8
 """Packets of a queue that are under way at once where slots are limited."""
@@ -43,13 +42,20 @@ class _Waiting:
         return self.link.priority + self.passed
 
 
+class Server(Protocol):
+    """What serves queues."""
+
+    def connect(self, link: Connection) -> Activity:
+        """Begin to serve one; may be cancelled while it is idle."""
+
+
 class Scheduler:
     """``slots``: queues that are served at once; None: all. ``quantum``: ticks between swaps."""
 
     def __init__(
         self,
         activities: Activities,
-        processor: PacketProcessor,
+        processor: Server,
         slots: int | None,
         quantum: int,
     ) -> None:

@@ -21,9 +21,9 @@ from slicc.book.message_flow import Flow, flow_diagram, message_flow
 from slicc.book.places import Place, in_one_page, in_pages
 from slicc.book.run_pictures import RunPicture
 from slicc.book.state_diagram import GraphvizMissing, render_diagram, state_diagram
-from slicc.book.transition_table import MachineView, SourceView, Tables, asset, statuses
+from slicc.book.transition_table import MachineView, SourceView, Tables, asset
 from slicc.codegen.rendering import render
-from slicc.coverage.cells import Cells
+from slicc.coverage.results import NOTHING, Results
 from slicc.diagnostics.model import Diagnostic
 from slicc.source import SourceFile
 from slicc.text.data import script_json
@@ -42,14 +42,14 @@ _NOT_SHOWN = re.compile(
 class Contents:
     """What a book is written from. ``findings``: of the compiler and of the analysis.
 
-    ``covered``: what is known of the cells, which gives them and edges their colours.
+    ``results``: what was tested, which cells, edges and lines show.
     """
 
     protocol: ir.Protocol
     sources: Sequence[SourceFile]
     findings: Sequence[Diagnostic] = ()
     runs: Sequence[RunPicture] = ()
-    covered: Cells | None = None
+    results: Results = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class _Writer:
     def __init__(self, contents: Contents, place: Place) -> None:
         self._contents = contents
         self._place = place
-        self._tables = Tables(contents.protocol, contents.sources, place, contents.covered)
+        self._tables = Tables(contents.protocol, contents.sources, place, contents.results)
         self._facts = [
             MachineFacts(contents.protocol, machine) for machine in contents.protocol.machines
         ]
@@ -148,7 +148,7 @@ class _Writer:
                 "machine",
                 machine=view,
                 graph=self._graph(facts.machine),
-                statuses=statuses(self._contents.covered),
+                legend=self._tables.overlays.legend,
             )
             yield _Chapter(view.anchor, view.name, html)
         for file in files:
@@ -163,6 +163,8 @@ class _Writer:
             machines=[(view, self._place(view.anchor, view.anchor)) for view in machines],
             picture=_svg(flow_diagram(protocol.name, self._facts, flow, self._place)),
             networks=_networks(flow),
+            overlays=self._tables.overlays,
+            scores=list(self._tables.overlays.scores(view.name for view in machines)),
             permissions=[_permissions(machine) for machine in protocol.machines],
             runs=self._contents.runs,
             files=[(file, self._place(file.anchor, file.anchor)) for file in files],
@@ -181,7 +183,7 @@ class _Writer:
     def _graph(self, machine: ir.Machine) -> Markup | None:
         contents = self._contents
         diagram = state_diagram(
-            machine, contents.protocol.name, self._place, contents.covered, titled=False
+            machine, contents.protocol.name, self._place, contents.results.cells, titled=False
         )
         if str(diagram.source).count(" -> ") > _TOO_MANY_EDGES:
             return None

@@ -14,7 +14,7 @@ from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.sends import Send, sends_of
 from slicc.book.places import Place
-from slicc.book.state_diagram import COLORS, beside_an_edge, label_lines
+from slicc.book.state_diagram import COLORS, beside_an_edge, label_lines, node_size
 from slicc.text.markup import dot_html, dot_text, dot_tooltip
 
 Flow = dict[tuple[str, str, int], tuple[str, ...]]
@@ -77,7 +77,11 @@ def flow_diagram(
         title = each.machine.title or name
         label = f"<<b>{dot_html(name)}</b>>"
         diagram.node(
-            dot_text(name), label, URL=place(f"m-{name}", f"m-{name}"), tooltip=dot_tooltip(title)
+            dot_text(name),
+            label,
+            URL=place(f"m-{name}", f"m-{name}"),
+            tooltip=dot_tooltip(title),
+            **node_size(sum(name in edge[:2] for edge in flow)),
         )
         if each.processor_ports:
             diagram.node(f"({name})", "processor", shape="ellipse", fillcolor="#f2f7fb")

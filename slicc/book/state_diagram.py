@@ -118,7 +118,7 @@ def state_diagram(
             tooltip=_tooltip(state, about, kept[state], stalled[state]),
             URL=place(f"m-{machine.name}", f"s-{machine.name}-{state}"),
             **_node_style(about),
-            **_node_size(sum(state in ends for ends in edges)),
+            **node_size(sum(state in ends for ends in edges)),
         )
     if machine.states.default in graph:
         diagram.node(_START, shape="point", width="0.12", color="#33475b", tooltip="initial state")
@@ -220,7 +220,7 @@ def _node_style(about: StateAttributes) -> dict[str, str]:
     return style
 
 
-def _node_size(edges: int) -> dict[str, str]:
+def node_size(edges: int) -> dict[str, str]:
     """Where many edges end, they need an outline that is long enough to tell them apart."""
     if edges <= _FEW_EDGES:
         return {}

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.sends import sends_of
+from slicc.book.overlays import UNKNOWN, Known, Mutants, Overlays
 from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import state_graph, waiting_transitions
 from slicc.codegen.rendering import render
-from slicc.coverage.cells import Cells, Status
-from slicc.coverage.report import MEANINGS
+from slicc.coverage.results import NOTHING, Results
 from slicc.source import SourceFile, Span
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
@@ -38,12 +38,12 @@ class ActionView:
     link: str
     uses: int
     sends: tuple[str, ...]
+    mutants: Mutants | None
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One transition in one state. ``kind`` is a class of the style sheet, and so is ``status``:
-    what is known of its coverage, with ``note`` in words; empty: nothing was asked for.
+    """One transition in one state. ``kind`` is a class of the style sheet.
 
     ``sends``: ``GETX to Directory``, in the order of the actions.
     """
@@ -56,8 +56,7 @@ class CellView:
     requests: tuple[str, ...]
     where: str
     link: str
-    status: str = ""
-    note: str = ""
+    known: Known = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +91,19 @@ class MachineView:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """``lines``: (anchor, number, text)."""
+    """``lines``: (anchor, number, text, mutants of the line)."""
 
     name: str
     anchor: str
-    lines: tuple[tuple[str, int, str], ...]
+    lines: tuple[tuple[str, int, str, Mutants | None], ...]
 
 
 def protocol_page(
-    protocol: ir.Protocol, sources: Sequence[SourceFile], covered: Cells | None = None
+    protocol: ir.Protocol, sources: Sequence[SourceFile], results: Results = NOTHING
 ) -> str:
     """The HTML text. ``sources`` are embedded; places in other files are named, not linked.
-    ``covered``: what is known of the protocol's cells, which get its colours."""
-    tables = Tables(protocol, sources, in_one_page, covered)
+    ``results``: what was tested, which the tables and sources show."""
+    tables = Tables(protocol, sources, in_one_page, results)
     return render(
         "slicc.book",
         "table.html.jinja",
@@ -113,13 +112,8 @@ def protocol_page(
         style=asset("book.css"),
         machines=[tables.machine(machine) for machine in protocol.machines],
         sources=tables.sources(),
-        statuses=statuses(covered),
+        legend=tables.overlays.legend,
     )
-
-
-def statuses(covered: Cells | None) -> list[tuple[str, str]]:
-    """What colours of coverage mean; nothing without coverage."""
-    return [] if covered is None else [(each.value, MEANINGS[each]) for each in Status]
 
 
 def asset(name: str) -> Markup:
@@ -137,12 +131,12 @@ class Tables:
         protocol: ir.Protocol,
         sources: Sequence[SourceFile],
         place: Place,
-        covered: Cells | None = None,
+        results: Results = NOTHING,
     ) -> None:
         self._protocol = protocol
         self._sources = sources
         self._place = place
-        self._covered = covered
+        self.overlays = Overlays(results)
         self._numbers = {source.name: number for number, source in enumerate(sources)}
 
     def sources(self) -> list[SourceView]:
@@ -151,7 +145,12 @@ class Tables:
                 page_text(source.name),
                 f"f{number}",
                 tuple(
-                    (f"f{number}-{line}", line, page_text(source.line_text(line)))
+                    (
+                        f"f{number}-{line}",
+                        line,
+                        page_text(source.line_text(line)),
+                        self.overlays.line(source.name, line),
+                    )
                     for line in range(1, source.line_count + 1)
                 ),
             )
@@ -173,6 +172,7 @@ class Tables:
                 self.link(action.span),
                 uses.get(action.ref, 0),
                 tuple(page_text(send.text) for send in sends[action.ref]),
+                self.overlays.body(machine.name, action.ref.name),
             )
             for action in machine.actions
         }
@@ -249,18 +249,9 @@ class Tables:
                 shared[key] = self._cell(
                     machine, transition, stays, cell.transition in waiting, actions
                 )
-            views[cell.state, cell.event] = self._colored(machine, cell, shared[key])
+            known = self.overlays.cell(machine.name, (cell.state, cell.event))
+            views[cell.state, cell.event] = replace(shared[key], known=known)
         return views
-
-    def _colored(self, machine: ir.Machine, cell: ir.Cell, view: CellView) -> CellView:
-        """With what is known of its coverage, if anything is."""
-        covered, key = self._covered, (cell.state, cell.event)
-        if covered is None or machine.name not in covered.machines:
-            return view
-        if key not in covered.machines[machine.name].counts:
-            return view  # it only stalls
-        status = covered.status(machine.name, key)
-        return replace(view, status=status.value, note=covered.note(machine.name, key))
 
     def _cell(
         self,

@@ -165,7 +165,10 @@ class CompileOptions(FilesOptions):
     )
 
 
-_COVERAGE = "Colour transitions by a file that gpu-tester has written with --coverage."
+_RESULTS: Final = (
+    "Show what was tested: a file that gpu-tester has written with --coverage (run, explore) or "
+    "with mutate --format json. Repeatable."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +187,11 @@ class GraphOptions(FilesOptions):
         shows_default=True,
     )
     machine: str | None = option(None, "Only this machine.", metavar="M")
-    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
+    coverage: tuple[Path, ...] = option(
+        (),
+        "Colour transitions by a file that gpu-tester has written with --coverage. Repeatable.",
+        metavar="FILE",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +203,7 @@ class TableOptions(FilesOptions):
         metavar="DIR",
         shows_default=True,
     )
-    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
+    results: tuple[Path, ...] = option((), _RESULTS, "--results", "--coverage", metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +218,7 @@ class BookOptions(CompilerOptions):
         metavar="DIR",
         shows_default=True,
     )
-    coverage: Path | None = option(None, _COVERAGE, metavar="FILE")
+    results: tuple[Path, ...] = option((), _RESULTS, "--results", "--coverage", metavar="FILE")
     single: bool = option(False, "One page that holds all chapters.")
     runs: tuple[Path, ...] = option(
         (),

@@ -22,7 +22,7 @@ from slicc.text.terminal import own
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol
-    from slicc.coverage.cells import Cells
+    from slicc.coverage.results import Results
     from slicc.diagnostics.model import DiagnosticSink
 
 
@@ -50,25 +50,19 @@ class Session:
         if output.exists() and not output.is_dir():
             raise Stop(f"cannot write into {output}: it is not a directory")
 
-    def coverage(self, file: Path | None) -> Cells | None:
-        """What a coverage file says of the one protocol of the command; None: there is no file."""
+    def results(self, files: Sequence[Path]) -> Results:
+        """What files of gpu-tester say of the protocols of the command, which are one text."""
         from protocols.compile_cache import digest_of
-        from slicc.coverage.file import CoverageError, read_cells
+        from slicc.coverage.file import CoverageError
+        from slicc.coverage.results import NOTHING, read_results
 
-        if file is None or not self.protocols:
-            return None
-        try:
-            cells = read_cells(file)
-        except CoverageError as error:
-            raise Stop(str(error)) from None
-        for compiled in self.protocols:
-            digest = digest_of(compiled)
-            if digest != cells.digest:
-                raise Stop(
-                    f"{file}: is of another text of {cells.protocol} ({cells.digest}) than "
-                    f"{compiled.path} ({digest})"
-                )
-        return cells
+        found = NOTHING
+        for compiled in self.protocols if files else ():
+            try:
+                found = read_results(files, digest_of(compiled), compiled.path)
+            except CoverageError as error:
+                raise Stop(str(error)) from None
+        return found
 
     def require_machine(self, machine: str | None) -> None:
         """At least one protocol has the machine that was asked for."""

@@ -1,1 +1,1 @@
-"""Which transitions of a protocol were made: by campaigns, and by exploration."""
+"""What was tested of a protocol: transitions that were made, mistakes that were found."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 
@@ -16,12 +16,15 @@ from slicc.coverage.cells import Cell, Cells, MachineCells, System
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
 
-SCHEMA: Final = "gpu-tester.coverage/2"
+FAMILY: Final = "gpu-tester.coverage/"
+SCHEMA: Final = f"{FAMILY}2"
 MAX_BYTES: Final = 1 << 26
 _MOST: Final = 1 << 16
-_Name = Annotated[str, msgspec.Meta(pattern=r"^\w{1,255}$")]
-_Line = Annotated[str, msgspec.Meta(max_length=4096)]
-_Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+Name = Annotated[str, msgspec.Meta(pattern=r"^\w{1,255}$")]
+Line = Annotated[str, msgspec.Meta(max_length=4096)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 class CoverageError(ValueError):
@@ -32,25 +35,25 @@ class CoverageError(ValueError):
 
 
 class _System(msgspec.Struct, forbid_unknown_fields=True):
-    what: _Line
-    machines: list[_Name]
+    what: Line
+    machines: list[Name]
 
 
 class _Machine(msgspec.Struct, forbid_unknown_fields=True):
-    states: Annotated[list[_Name], msgspec.Meta(max_length=_MOST)]
-    events: Annotated[list[_Name], msgspec.Meta(max_length=_MOST)]
-    counts: dict[_Name, dict[_Name, _Count]]
+    states: Annotated[list[Name], msgspec.Meta(max_length=_MOST)]
+    events: Annotated[list[Name], msgspec.Meta(max_length=_MOST)]
+    counts: dict[Name, dict[Name, Count]]
     defined: int = 0
     hit: int = 0
-    ways: dict[_Name, dict[_Name, list[_Line]]] = {}
-    unsent: dict[_Name, list[_Name]] = {}
+    ways: dict[Name, dict[Name, list[Line]]] = {}
+    unsent: dict[Name, list[Name]] = {}
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
     schema: str
     protocol: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-    digest: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{16}$")]
-    machines: dict[_Name, _Machine]
+    digest: Digest
+    machines: dict[Name, _Machine]
     exhausted: list[_System] = []
 
 
@@ -96,6 +99,11 @@ def write_cells(cells: Cells, path: str | Path) -> None:
 
 def read_cells(path: Path) -> Cells:
     """Raises CoverageError."""
+    return cells_from(path, read_object(path))
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file that gpu-tester has written. Raises CoverageError."""
     try:
         with path.open("rb") as file:
             text = file.read(MAX_BYTES + 1)
@@ -107,16 +115,26 @@ def read_cells(path: Path) -> Cells:
         known: Any = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise CoverageError(path, f"is no coverage file: {error}") from None
-    schema = known.get("schema") if isinstance(known, dict) else None
+    return known if isinstance(known, dict) else {}
+
+
+def cells_from(path: Path, known: dict[str, Any]) -> Cells:
+    """What the object of a file says. Raises CoverageError."""
+    schema = known.get("schema")
     if schema != SCHEMA:
         raise CoverageError(path, _other_schema(schema))
-    try:
-        read = msgspec.convert(known, _File)
-    except msgspec.ValidationError as error:
-        raise CoverageError(path, f"is malformed: {error}") from None
+    read = as_struct(path, known, _File)
     systems = tuple(System(each.what, tuple(each.machines)) for each in read.exhausted)
     machines = {name: _read(path, name, machine) for name, machine in read.machines.items()}
     return Cells(read.protocol, read.digest, machines, systems)
+
+
+def as_struct(path: Path, known: dict[str, Any], struct: type[S]) -> S:
+    """Raises CoverageError."""
+    try:
+        return msgspec.convert(known, struct)
+    except msgspec.ValidationError as error:
+        raise CoverageError(path, f"is malformed: {error}") from None
 
 
 def _other_schema(schema: object) -> str:
@@ -166,10 +184,15 @@ def merged(files: Iterable[Path]) -> Cells:
                 f"is of another text of {cells.protocol} ({cells.digest}) than {first} "
                 f"({found.protocol}, {found.digest})",
             )
-        _check_alike(path, cells, found)
-        found.merge(cells)
+        add_cells(path, cells, found)
     assert found is not None
     return found
+
+
+def add_cells(path: Path, cells: Cells, to: Cells) -> None:
+    """Merge what a file says. Raises CoverageError where it is not of the same table."""
+    _check_alike(path, cells, to)
+    to.merge(cells)
 
 
 def _check_alike(path: Path, one: Cells, other: Cells) -> None:

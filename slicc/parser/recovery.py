@@ -257,13 +257,13 @@ class Recovery:
                     return False
                 if self._is_consequence():
                     if token.type == END:
-                        return True
+                        return self._end()
                     self.resume()
                     continue
                 index, inserted = self.index, self._inserted
                 repaired = explain(self)
                 if token.type == END and self.sink.diagnostics[-1].slug != "missing-semicolon":
-                    return True  # further errors at the end of the file would repeat this one
+                    return self._end()  # further errors at the end would repeat this one
                 moved = self.index != index or self._inserted > inserted
                 if not repaired or not (moved or self.token is not token):
                     self.resume()
@@ -287,6 +287,13 @@ class Recovery:
                 self.askew.append((opened, token))
         if token.type in ("SEMI", "RBRACE"):
             self._close_single_statements(token)
+
+    def _end(self) -> bool:
+        """Accept the end of the text, whatever is open; True."""
+        self._close_blocks()
+        if END in self.accepts():
+            self._feed(self.token)
+        return True
 
     def _close_single_statements(self, token: Token) -> None:
         following = self.tokens[min(self.index + 1, len(self.tokens) - 1)]
@@ -333,14 +340,26 @@ class Recovery:
     def _take_back(self) -> None:
         """Unwind the parser to the innermost list that takes the current token."""
         kind = self.token.type
+        if kind == END:
+            self._close_blocks()
+            return
         blocks = [bracket for bracket in self.brackets if bracket.token.type == "LBRACE"]
         heights = [bracket.height for bracket in blocks]
         for height in [*reversed(heights), 1]:
             self._unwind(height)
             if kind in self.accepts():
                 return
-            if kind not in DECLARATION_WORDS and kind != END:
+            if kind not in DECLARATION_WORDS:
                 return
+
+    def _close_blocks(self) -> None:
+        """End every open block, so that what was understood of it stays in the tree."""
+        while self.brackets:
+            self._take_back_to_list()
+            if not self.insert("RBRACE", "}"):
+                break
+        if self.token.type not in self.accepts():
+            self._unwind(1)
 
     def _unwind(self, height: int) -> None:
         """Keep the parser's stack up to a bracket, and the list after it."""

@@ -27,6 +27,7 @@ The rules, for the authors of other engines:
   in :mod:`tester.execution.early_loads`.
 * Where the requester marks fences, the first action of an episode (unless it is plain) is answered
   before the second one is issued, and the last one follows the answers of all others.
+* A load that is kept in order waits for the answer of the last load of its episode that is so.
 * A refused instruction is issued again in the tick after its retry, before anything else.
 """
 
@@ -50,6 +51,7 @@ from tester.program.program import (
     FAILS,
     FLUSHES,
     GLC,
+    IN_ORDER,
     INSTRUCTION,
     LOAD,
     PLAIN,
@@ -217,12 +219,14 @@ class Agent(Consumer):
         """Refused, to be issued again."""
         self._retry = False
         self._blocked = False
-        """The next action waits for bytes of earlier ones."""
+        """The next action waits for bytes of earlier ones, or for a load."""
         self._footprint: dict[int, int] = {}
         """Line -> bytes of the next action, from the first attempt to issue it."""
         self._unsure: list[tuple[int, int]] = []
         """The part of the footprint that is not yet known to be free. Free bytes stay free:
         nothing overtakes the next action."""
+        self._in_order: PendingAccess | None = None
+        """The last load that is kept in order."""
         self._early: Request | None = None
         """The last racing load."""
         self._fences = fences_of(requester)
@@ -408,6 +412,10 @@ class Agent(Consumer):
                 self._blocked = True  # the answer that frees the byte wakes this agent
                 return
             unsure.pop()
+        in_order = action.scope & IN_ORDER
+        if in_order and self._in_order is not None and self._in_order.pending:
+            self._blocked = True
+            return
         self._blocked = False
         for line, bits in self._footprint.items():
             busy[line] = busy.get(line, 0) | bits
@@ -420,6 +428,8 @@ class Agent(Consumer):
         if action.scope:
             access.set_scope(action.scope)
         access.fence = fence & ~_WAITS
+        if in_order:
+            self._in_order = access
         self._issue(access)
         if not episode.actions:
             self._driver.last_access(self)

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from protocols.loader import LoadedProtocol
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Outcome, Term
@@ -18,7 +20,7 @@ from tester.errors import ConfigError
 from tester.exploration.native_search import MOST_REGISTERS
 from tester.exploration.small_system import Bounds, SmallSystem, small_system
 from tester.litmus.binding import DEFAULT_KEY, Bound, cast_of
-from tester.program.program import LOAD, PLAIN, STORE, Program
+from tester.program.program import IN_ORDER, LOAD, PLAIN, STORE, Program
 from tester.scenario_text.placement import places_of
 from tester.scenario_text.to_program import Lowered
 
@@ -68,8 +70,8 @@ def script_of(
     overlap: bool,
     prepares: bool,
 ) -> Script:
-    """``overlap``: whether loads overtake the store before them; ``prepares``: whether lines may
-    begin in any cache. Raises ConfigError for what cannot be explored, ScenarioError."""
+    """``overlap``: whether loads overtake the store before them, in order; ``prepares``: whether
+    lines may begin in any cache. Raises ConfigError for what cannot be explored, ScenarioError."""
     if not scenario.racy:
         raise ConfigError("a scenario without conditions has nothing that exploration decides")
     lines, locations = _extent(scenario)
@@ -155,7 +157,9 @@ def _check(program: Program) -> None:
     """Raises ConfigError for what an exploration of scripts does not know."""
     if not set(program.action_kind.tolist()) <= {LOAD, STORE}:
         raise ConfigError("atomic operations of scenarios cannot be explored")
-    if program.action_scope.any() or not (program.episode_scope & PLAIN).all():
+    if (program.action_scope & ~np.uint8(IN_ORDER)).any() or not (
+        program.episode_scope & PLAIN
+    ).all():
         raise ConfigError("only plain loads and stores of processors can be explored")
     odd = (program.action_size != _BYTES) | (program.lane_address[:, 0] % _BYTES != 0)
     if odd.any():
@@ -178,15 +182,15 @@ def _steps(program: Program, lines: dict[int, int], locations: int) -> dict[int,
         agent = int(program.episode_thread[episode])
         mine = found.setdefault(agent, [])
         needs = tuple((other, ends[other][count - 1]) for other, count in program.waits_of(episode))
-        before: _Step | None = None
+        stored = -1
         for row in program.actions_of(episode):
             address = int(program.lane_address[row, 0])
             line, offset = lines[address - address % program.line_size], address
             where = line * locations + offset % program.line_size // _BYTES
             kind = int(program.action_kind[row])
-            follows = before is not None and before.kind == STORE and kind == LOAD
-            overlaps = follows and before is not None and before.where != where
-            before = _Step(kind, where, int(program.store_value[row, 0]), row, overlaps, needs)
-            mine.append(before)
+            overlaps = kind == LOAD and stored not in (-1, where)
+            mine.append(_Step(kind, where, int(program.store_value[row, 0]), row, overlaps, needs))
+            if kind == STORE:
+                stored = where
         ends.setdefault(agent, []).append(len(mine))
     return found

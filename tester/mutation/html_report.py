@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from slicc.coverage.mutants import Fate
 from slicc.text.markup import html_text
-from tester.mutation.outcome import Fate
 from tester.mutation.score import Judged, Row, Score
 from tester.mutation.text_report import place
 

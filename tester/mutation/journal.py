@@ -13,11 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+from slicc.coverage.mutants import SCHEMA
 from slicc.text.data import json_text
 from tester.errors import ConfigError
 from tester.mutation.outcome import Outcome
 
-SCHEMA: Final = "gpu-tester.mutation/1"
 FILE: Final = "mutants.jsonl"
 _MOST_BYTES: Final = 1 << 28
 

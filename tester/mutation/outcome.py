@@ -7,19 +7,9 @@ of the same protocol, seed and budget.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import Any
 
-
-class Fate(StrEnum):
-    """In the order of reports."""
-
-    KILLED = "killed"
-    SURVIVED = "survived"
-    EQUIVALENT = "equivalent"
-    OPEN = "open"
-    """The study has not come to its end with it."""
-
+from slicc.coverage.mutants import Fate
 
 ENGINE_CRASH = "engine-crash"
 NO_END = "no-end"

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
+from slicc.coverage.mutants import Fate, score_of
 from slicc.mutation.mutant import Mutant, Operator
-from tester.mutation.outcome import Fate, Outcome
+from tester.mutation.outcome import Outcome
 
 STEPS: Final = (10, 100, 1_000, 10_000)
 """Episodes within which it is said how many mutants were killed."""
@@ -51,14 +52,9 @@ class Row:
         return sum(self.fates.values())
 
     @property
-    def judged(self) -> int:
-        """Killed or survived."""
-        return self.fates.get(Fate.KILLED, 0) + self.fates.get(Fate.SURVIVED, 0)
-
-    @property
     def score(self) -> float | None:
         """Percent that were killed of those that could be; None: there are none."""
-        return 100 * self.fates.get(Fate.KILLED, 0) / self.judged if self.judged else None
+        return score_of(self.fates)
 
 
 class Score:

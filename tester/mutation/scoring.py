@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from slicc.coverage.mutants import Fate
 from slicc.mutation.equivalence.judge import Equivalence
-from tester.mutation.outcome import Fate, Outcome
+from tester.mutation.outcome import Outcome
 from tester.mutation.pool import Ending, Lost, Pool
 from tester.mutation.study import Attempt, Study
 

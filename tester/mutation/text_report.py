@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from slicc.coverage.mutants import SCHEMA, Fate
 from slicc.mutation.mutant import Mutant
 from slicc.text.data import json_text
-from tester.mutation.journal import SCHEMA, Head
-from tester.mutation.outcome import Fate
+from tester.mutation.journal import Head
 from tester.mutation.score import STEPS, Judged, Row, Score
 
 _SHOWN: Final = 40
@@ -96,7 +96,7 @@ def _mutant_value(each: Judged) -> dict[str, Any]:
     return {
         "operator": mutant.operator.value,
         "machine": mutant.machine,
-        "changed": mutant.changed,
+        "where": mutant.changed,
         "file": mutant.span.file.name,
         "line": mutant.span.line,
         "description": mutant.description,

@@ -32,6 +32,7 @@ def headers() -> dict[Path, str]:
             "".join(constant("u32", f"EPISODE_{each}", getattr(program, each)) for each in scopes),
             constant("u8", "CAS_FAILS", program.FAILS),
             constant("u32", "ACTION_CONTINUES", program.CONTINUES),
+            constant("u32", "ACTION_IN_ORDER", program.IN_ORDER),
             constants(ResultWord, "u32"),
             constant("u32", "RESULT_WORDS", len(ResultWord)),
         ),

@@ -24,9 +24,11 @@ from tester.program.program import (
     ATOMIC,
     ATOMIC_BYTES,
     CONTINUES,
+    IN_ORDER,
     INACTIVE,
     INSTRUCTION,
     LOAD,
+    PLAIN,
     Program,
 )
 
@@ -79,6 +81,10 @@ def _kinds(program: Program) -> Iterator[str]:
     wrong = (scope & INSTRUCTION > 0) & (kind != LOAD)
     if wrong.any():
         yield f"{entry('action_scope', scope, wrong)}: only loads are instruction fetches"
+    plain = program.episode_scope[program.action_episode()] & PLAIN > 0
+    wrong = (scope & IN_ORDER > 0) & ((kind != LOAD) | ~plain)
+    if wrong.any():
+        yield f"{entry('action_scope', scope, wrong)}: only loads of plain episodes are in order"
 
 
 def _sizes(program: Program) -> Iterator[str]:

@@ -72,7 +72,10 @@ INSTRUCTION: Final = Scope.INSTRUCTION
 """Besides scope bits in `action_scope`: a load that a processor makes as an instruction fetch."""
 CONTINUES: Final = 16
 """Likewise: the row is a further piece of the access that the row before it belongs to."""
-ACTION_BITS: Final = GLC | SLC | QUIET | INSTRUCTION | CONTINUES
+IN_ORDER: Final = 32
+"""Likewise, of a load in a plain episode: it waits for the loads before it that have this bit, as a
+processor whose loads overtake its stores keeps them."""
+ACTION_BITS: Final = GLC | SLC | QUIET | INSTRUCTION | CONTINUES | IN_ORDER
 """An atomic action with QUIET asks for no old values."""
 
 FAILS: Final = 0x80

@@ -36,6 +36,8 @@ class Instruction:
     """What an agent issues at once: accesses of one or several lanes."""
 
     accesses: list[tuple[syntax.Step, AnyAccess]]
+    in_order: bool = False
+    """A load that overtakes a store, but no load."""
 
 
 @dataclass
@@ -61,8 +63,8 @@ def episodes_of(
 ) -> list[Episode]:
     """All episodes of a scenario, in their total order. Raises ScenarioError.
 
-    ``agents``: of each column. ``overlap``: a load does not wait for the store before it, as with a
-    store buffer.
+    ``agents``: of each column. ``overlap``: loads do not wait for the store before them, as with a
+    store buffer of one entry.
     """
     found: list[Episode] = []
     threads = [_Thread(number, agent, cast, found, overlap) for number, agent in enumerate(agents)]
@@ -148,6 +150,7 @@ class _Thread:
             return
         before = self._last
         if self._overlap and before is not None and self._overlaps(before, access):
+            instruction.in_order = True
             before.instructions.append(instruction)
             return
         episode = self._begin(step.span, self._bare() | (PLAIN if self._able.plain else 0))
@@ -156,11 +159,11 @@ class _Thread:
 
     def _overlaps(self, before: Episode, access: AnyAccess) -> bool:
         return (
-            before.alone
+            self._able.plain
+            and before.alone
             and not before.fenced
             and not self._waits
             and isinstance(access, syntax.Load)
-            and len(before.instructions) == 1
             and isinstance(before.instructions[0].accesses[0][1], syntax.Store)
         )
 

@@ -30,6 +30,7 @@ from tester.program.program import (
     BARE,
     CONTINUES,
     FAILS,
+    IN_ORDER,
     INACTIVE,
     INSTRUCTION,
     LOAD,
@@ -289,6 +290,8 @@ class _Arrays:
             row = self._row(head, size)
             if number:
                 row["scope"] |= CONTINUES
+            if instruction.in_order:
+                row["scope"] |= IN_ORDER
             for _, access in instruction.accesses:
                 row["address"][access.lane] = self.addresses.of(access.place) + offset
                 row["value"][access.lane] = self._value(access, offset, size)

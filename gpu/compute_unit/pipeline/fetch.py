@@ -87,15 +87,22 @@ class Fetch:
                 addresses = self._addresses[address] = np.array([address], np.uint64)
             request = MemoryRequest(self._port, AccessKind.LOAD, address, addresses, self._size)
             request.listener = partial(self._answer, wave)
+            request.vmid = wave.group.start.vmid
+            if request.vmid:
+                request.failed = partial(self._failed, wave, address)
             try:
                 self._memory.push(request)
             except Unmapped as error:
-                wave.unmapped = error
-                wave.fetching = -1
-                self._arrived(wave)
+                self._failed(wave, address, error)
                 continue
             return True
         return False
+
+    def _failed(self, wave: PipelinedWave, address: int, error: Unmapped) -> None:
+        if not wave.ended and wave.fetching == address:
+            wave.unmapped = error
+            wave.fetching = -1
+            self._arrived(wave)
 
     def _answer(self, wave: PipelinedWave, answer: Answer) -> None:
         address = answer.request.tag

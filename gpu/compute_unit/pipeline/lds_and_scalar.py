@@ -95,6 +95,9 @@ class ScalarPipeline(Generic[W]):
         kind = _KINDS[access.kind]
         request = MemoryRequest(self._port, kind, 0)
         request.listener = partial(self._answer, wave, decoded, access)
+        request.vmid = wave.group.start.vmid
+        if request.vmid:
+            request.failed = partial(self._failed, wave, decoded)
         if kind in (AccessKind.LOAD, AccessKind.STORE):
             if not access.count:
                 give_back(self._owner, wave, decoded, access)
@@ -108,6 +111,10 @@ class ScalarPipeline(Generic[W]):
         try:
             memory.push(request)
         except Unmapped as error:
+            self._failed(wave, decoded, error)
+
+    def _failed(self, wave: W, decoded: DecodedInstruction, error: Unmapped) -> None:
+        if not wave.ended:
             self._owner.fail_wave(wave, decoded, error)
 
     def _answer(

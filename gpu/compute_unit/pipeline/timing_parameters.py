@@ -58,12 +58,7 @@ class Timing:
     sleep_cycles: int = 64
 
     def __post_init__(self) -> None:
-        for place in fields(self):
-            value = getattr(self, place.name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise TimingError(place.name, value, "not a whole number of at least 1")
-            if value > LARGEST:
-                raise TimingError(place.name, value, f"more than {LARGEST}")
+        _check(self)
         if self.fetch_bytes & self.fetch_bytes - 1 or not 8 <= self.fetch_bytes <= 64:
             raise TimingError("fetch_bytes", self.fetch_bytes, "none of 8, 16, 32, 64")
         if self.buffer_bytes < 2 * self.fetch_bytes:
@@ -81,8 +76,42 @@ class Timing:
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Timing:
         """Values by name, the others as they are. Raises TimingError."""
-        known = cls.names()
-        for name, value in table.items():
-            if name not in known:
-                raise TimingError(name, value, f"no such parameter; there are {', '.join(known)}")
-        return cls(**table)
+        return cls(**_known(cls.names(), table))
+
+
+@dataclass(frozen=True, slots=True)
+class TlbParameters:
+    """The table ``[gpu.tlb]`` of a system description: translations of processes' addresses.
+
+    ``entries``: pages that the TLB of each port keeps; ``shared_entries``: those that the TLB
+    behind all of them keeps. ``shared_cycles``: until that one has answered; a page that it does
+    not have is found by four loads of page table entries.
+    """
+
+    entries: int = 64
+    shared_entries: int = 1024
+    shared_cycles: int = 16
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> TlbParameters:
+        """Values by name, the others as they are. Raises TimingError."""
+        return cls(**_known(tuple(place.name for place in fields(cls)), table))
+
+
+def _known(names: tuple[str, ...], table: Mapping[str, Any]) -> Mapping[str, Any]:
+    for name, value in table.items():
+        if name not in names:
+            raise TimingError(name, value, f"no such parameter; there are {', '.join(names)}")
+    return table
+
+
+def _check(parameters: Timing | TlbParameters) -> None:
+    for place in fields(parameters):
+        value = getattr(parameters, place.name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise TimingError(place.name, value, "not a whole number of at least 1")
+        if value > LARGEST:
+            raise TimingError(place.name, value, f"more than {LARGEST}")

@@ -167,6 +167,7 @@ class VectorPipeline(Generic[W]):
             request = MemoryRequest(
                 self._port, AccessKind.ACQUIRE, 0, listener=pending.synchronized
             )
+            request.vmid = pending.wave.group.start.vmid
             self.owner.memory.push(request)
         else:
             self._send(pending, pending.access)
@@ -180,13 +181,23 @@ class VectorPipeline(Generic[W]):
                 else:
                     self.owner.memory.push(self._request(pending, access, part))
             except (Unmapped, MisalignedLocal) as error:
-                self.owner.fail_wave(pending.wave, pending.decoded, access.lane_error(part, error))
+                self._failed(pending, access, part, error)
                 return
         if pending.left == 1:  # only LDS: it takes as long as any LDS access
             later = self.owner.timing.lds_cycles
             self.owner.later(self.owner.memory.now + later, partial(pending.settle, 1))
         else:
             pending.settle(1)
+
+    def _failed(
+        self,
+        pending: PendingInstruction[W],
+        access: VectorAccess,
+        part: AccessPart,
+        error: Unmapped | MisalignedLocal,
+    ) -> None:
+        if not pending.wave.ended:
+            self.owner.fail_wave(pending.wave, pending.decoded, access.lane_error(part, error))
 
     def _request(
         self, pending: PendingInstruction[W], access: VectorAccess, part: AccessPart
@@ -196,6 +207,9 @@ class VectorPipeline(Generic[W]):
         request.glc = access.glc and kind != AccessKind.ATOMIC
         request.slc = access.slc
         request.listener = partial(pending.answer, part)
+        request.vmid = pending.wave.group.start.vmid
+        if request.vmid:
+            request.failed = partial(self._failed, pending, access, part)
         if kind != AccessKind.LOAD:
             request.data = to_bytes(access.values_of(part), part.size)
             if kind == AccessKind.ATOMIC:

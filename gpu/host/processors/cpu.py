@@ -30,7 +30,7 @@ class Cpu:
 
     def __init__(self, device: CpuDevice, number: int, port: int) -> None:
         self._device = device
-        self._port = port
+        self.port = port
         self.number = number
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Cpu:
                 f"{self}: a program is a generator, which yields its accesses; this returns "
                 f"{made!r}"
             )
-        return self._device.start_program(made, str(self), self._port)
+        return self._device.start_program(made, str(self), self.port)
 
     def _perform(self, access: Access) -> Any:
         task = self.start(_once, access)

@@ -32,12 +32,15 @@ MOST_ACTIONS: Final = 1_000_000
 
 class Interpreter:
     """``name``: of the core, in messages. ``port``: its. ``poll``: ticks between two loads of a
-    `Wait`."""
+    `Wait`. ``vmid``: whose addresses the program has."""
 
-    def __init__(self, program: Program, name: str, port: int, loop: Loop, poll: int) -> None:
+    def __init__(
+        self, program: Program, name: str, port: int, loop: Loop, poll: int, vmid: int = 0
+    ) -> None:
         self.name = name
         self._program = program
         self._port = port
+        self._vmid = vmid
         self._loop = loop
         self._observer = loop.observer
         self._poll = poll
@@ -106,16 +109,17 @@ class Interpreter:
         ]
 
     def _request(self, access: Access) -> MemoryRequest:
-        address, size = access.address, access.size
+        address, size, vmid = access.address, access.size, self._vmid
         match access:
             case Load():
-                return one_lane(self._port, AccessKind.LOAD, address, size)
+                return one_lane(self._port, AccessKind.LOAD, address, size, vmid=vmid)
             case Store(value=value):
                 data = bytes_of(value, size)
-                return one_lane(self._port, AccessKind.STORE, address, size, data)
+                return one_lane(self._port, AccessKind.STORE, address, size, data, vmid=vmid)
             case Atomic(operand=operand, compare=compare):
                 assert access.kind is not None, "an action has been checked"
-                return one_atomic(self._port, access.kind, address, operand, compare, size)
+                op = access.kind
+                return one_atomic(self._port, op, address, operand, compare, size, vmid)
 
     def _wait(self, wait: Wait) -> Steps[int]:
         activities = self._loop.activities

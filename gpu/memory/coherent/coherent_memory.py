@@ -32,8 +32,8 @@ from gpu.memory.coherent.scalar_stores import ScalarStores, fence
 from gpu.memory.coherent.system_scope import SharedLines, SystemScope
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed
-from gpu.memory.interface import Answer, MemoryRequest, PortKind
-from gpu.memory.request_validation import check_shape
+from gpu.memory.interface import Answer, MemoryRequest, PortKind, Translator
+from gpu.memory.request_validation import check_shape, translator_of
 from runtime.requesters.port import AccessKind, AnswerKind
 
 PATIENCE: Final = 1_000_000
@@ -97,6 +97,7 @@ class CoherentMemory:
         self.space = AddressSpace() if space is None else space
         self.ports = system.ports()
         self.line_size = system.description.line_size
+        self.translator: Translator | None = None
         self.now = 1
         self.steered = False
         """Whether an issue engine also runs the protocol's engine and makes requests of its own."""
@@ -128,6 +129,9 @@ class CoherentMemory:
         Raises Unmapped, and ValueError for a request that no memory could answer.
         """
         check_shape(request, self._kinds)
+        if request.vmid:
+            translator_of(self, request).push(request)
+            return
         kind = self._kinds[request.port]
         pending = PendingRequest(request, self.now)
         if request.kind > AccessKind.ATOMIC:

@@ -85,8 +85,14 @@ class KernelSystem:
 
     @property
     def timing(self) -> Mapping[str, object]:
-        """What the table ``[gpu]`` says besides the ports."""
-        return {key: value for key, value in self.description.gpu.items() if key != "ports"}
+        """What the table ``[gpu]`` says of the compute units."""
+        tables = ("ports", "tlb")
+        return {key: value for key, value in self.description.gpu.items() if key not in tables}
+
+    @property
+    def tlb(self) -> object:
+        """What it says of TLBs; it may be anything."""
+        return self.description.gpu.get("tlb", {})
 
     def _count(self, requester: str) -> int:
         machine = self.description.requesters[requester].machine

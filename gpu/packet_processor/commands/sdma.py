@@ -91,7 +91,7 @@ class Sdma:
         if abs(source - destination) < size:
             text = f"{size} bytes from {source:#x} to {destination:#x}"
             raise QueueError("COPY: source and destination do not overlap", text)
-        space = self._control.activities.memory.space
+        space = self._control.space
         space.at(source, size, loads=True)
         space.at(destination, size, loads=True, writes=True)
         yield from copy(self._engine(link), destination, source, size)
@@ -103,7 +103,7 @@ class Sdma:
         if size % unit or start % unit:
             text = f"{size} bytes at {start:#x}"
             raise QueueError(f"CONST_FILL: address and size are multiples of {unit}", text)
-        self._control.activities.memory.space.at(start, size, loads=True, writes=True)
+        self._control.space.at(start, size, loads=True, writes=True)
         pattern = fields["data"].to_bytes(4, "little")[:unit]
         for first in range(0, size, WINDOW):
             part = min(WINDOW, size - first)

@@ -52,12 +52,14 @@ class MachineTable {
     const [state, event, send] = [words("by-state"), words("by-event"), words("by-send")];
     const port = this.of("by-port").value;
     const [changes, stalls] = [this.of("changes").checked, this.of("no-stalls").checked];
-    const cellwise = send !== "" || changes || stalls;
+    const known = this.of("by-known")?.value ?? "";
+    const cellwise = send !== "" || known !== "" || changes || stalls;
     const rows = this.states.map((each) => each.dataset.name.toLowerCase().includes(state));
     const columns = this.events.map((each) => each.dataset.name.toLowerCase().includes(event)
       && (port === "" || each.dataset.ports.split(" ").includes(port)));
     const shown = (cell) => cell.className !== "" && !(changes && !cell.classList.contains("go"))
       && !(stalls && (cell.classList.contains("stall") || cell.classList.contains("wait")))
+      && (known === "" || cell.classList.contains(known))
       && (send === "" || [...cell.querySelectorAll(".send")]
         .some((each) => each.textContent.toLowerCase().includes(send)));
     const kept = this.cells.map((row, s) => row.map((cell, e) => rows[s] && columns[e] && shown(cell)));

@@ -12,7 +12,7 @@ from slicc.text.files import write_whole
 if TYPE_CHECKING:
     from slicc.book.run_pictures import RunPicture
     from slicc.compiled import CompiledProtocol
-    from slicc.coverage.cells import Cells
+    from slicc.coverage.results import Results
     from slicc.diagnostics.model import Diagnostic
 
 
@@ -26,8 +26,7 @@ def book(options: BookOptions) -> None:
         session.require_directory(options.output)
         for compiled in session.protocols:
             findings = (*compiled.diagnostics, *analyse(compiled.protocol))
-            covered = session.coverage(options.coverage)
-            _write(options, compiled, findings, runs, covered)
+            _write(options, compiled, findings, runs, session.results(options.results))
         if not session.protocols:
             known = what_is_known(named_file(options.protocol), options.include)
             if known is not None:
@@ -39,16 +38,17 @@ def _write(
     compiled: CompiledProtocol,
     findings: tuple[Diagnostic, ...],
     runs: list[RunPicture],
-    covered: Cells | None = None,
+    results: Results | None = None,
 ) -> None:
     from slicc.book.book import Contents, single_page, site
+    from slicc.coverage.results import NOTHING
 
     contents = Contents(
         protocol=compiled.protocol,
         sources=compiled.sources,
         findings=findings,
         runs=runs,
-        covered=covered,
+        results=results or NOTHING,
     )
     if options.single:
         pages = {f"{compiled.protocol.name}.html": single_page(contents)}

@@ -20,7 +20,9 @@ def graph(options: GraphOptions) -> None:
         session.require_different_names()
         session.require_directory(options.output)
         session.require_machine(options.machine)
-        covered = session.coverage(options.coverage)
+        results = session.results(options.coverage)
+        if results.study is not None:
+            raise Stop("a graph shows coverage, no mutation study; slicc book shows both")
         for compiled in session.protocols:
 
             def in_table(chapter: str, anchor: str, page: str = compiled.protocol.name) -> str:
@@ -31,7 +33,7 @@ def graph(options: GraphOptions) -> None:
                 if options.machine in (None, machine.name):
                     name = f"{compiled.protocol.name}-{machine.name}.{format}"
                     name_of = compiled.protocol.name
-                    diagram = state_diagram(machine, name_of, in_table, covered)
+                    diagram = state_diagram(machine, name_of, in_table, results.cells)
                     try:
                         content = render_diagram(diagram, format)
                     except GraphvizMissing as error:

@@ -13,9 +13,9 @@ def table(options: TableOptions) -> None:
     with compiling(options.files, options) as session:
         session.require_different_names()
         session.require_directory(options.output)
-        covered = session.coverage(options.coverage)
+        results = session.results(options.results)
         for compiled in session.protocols:
-            page = protocol_page(compiled.protocol, compiled.sources, covered)
+            page = protocol_page(compiled.protocol, compiled.sources, results)
             print(
                 write_whole(
                     options.output / f"{compiled.protocol.name}.html", page.encode(), parents=True

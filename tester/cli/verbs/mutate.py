@@ -12,6 +12,7 @@ from protocols.mutated import MutatedProtocol, load_mutated
 from runtime.native.toolchain.compiler import find_compiler
 from runtime.native.toolchain.object_cache import user_cache
 from runtime.prng import hash_name
+from slicc.coverage.mutants import Fate
 from slicc.mutation.mutant import Mutant
 from slicc.text.command.exit_status import FINE, FOUND, INTERRUPTED, Ended
 from slicc.text.command.progress import Progress
@@ -30,7 +31,7 @@ from tester.mutation.engines import Engine, NativeEngine, PythonEngine
 from tester.mutation.html_report import html_report
 from tester.mutation.journal import Head, Journal
 from tester.mutation.native_object import mutant_protocol
-from tester.mutation.outcome import Fate, Outcome
+from tester.mutation.outcome import Outcome
 from tester.mutation.pool import Pool
 from tester.mutation.score import Score
 from tester.mutation.scoring import Scoring

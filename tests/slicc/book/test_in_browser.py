@@ -12,6 +12,7 @@ from slicc.book.book import Contents, single_page, site
 from slicc.compiled import CompiledProtocol
 from slicc.compiler import compile
 from tests.browser import Opened, chromium
+from tests.slicc.book.test_overlays import results
 
 pytestmark = pytest.mark.browser
 
@@ -142,13 +143,54 @@ def test_the_first_columns_are_readable_on_a_projector(tcc: Opened) -> None:
     assert right == sorted(right) and right[-1] < 1280
 
 
-def test_nothing_serious_stands_in_the_way(browser: Any, pages: Path) -> None:
+@pytest.fixture(scope="module")
+def tested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made, known = compile(PROTOCOLS / "MI.slicc"), results("[x]")
+    folder = tmp_path_factory.mktemp("tested")
+    contents = Contents(protocol=made.protocol, sources=made.sources, results=known)
+    for name, content in site(contents).items():
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_was_tested_can_be_seen_and_chosen(browser: Any, tested: Path, scheme: str) -> None:
+    opened = Opened(browser, tested / "m-L1Cache.html", color_scheme=scheme)
+    cells = "[...document.querySelectorAll('td:not(.off):not([hidden])')].filter(c => c.className)"
+    for name, found in (
+        ("hit", ["c-L1Cache-I-Load"]),
+        ("reachable", ["c-L1Cache-M-Replacement"]),
+        ("survived", ["c-L1Cache-I-Load"]),
+        ("unsent", []),
+    ):
+        opened.tab.select_option(".by-known", name)
+        assert opened.run(f"{cells}.map(c => c.id).filter(id => id)") == found
+    opened.tab.select_option(".by-known", "reachable")
+    way = opened.tab.locator("#c-L1Cache-M-Replacement .way")
+    assert not way.locator("li").first.is_visible()
+    way.locator("summary").click()
+    assert way.locator("li").all_inner_texts() == ["cpu0 loads", "GETX arrives", "[x]"]
+    assert opened.problems == []
+
+
+def test_tested_pages_serve_all_readers(browser: Any, tested: Path) -> None:
+    for name in ("index.html", "m-L1Cache.html", "f0.html"):
+        for scheme in ("light", "dark"):
+            assert serious(Opened(browser, tested / name, color_scheme=scheme)) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_serious_stands_in_the_way(browser: Any, pages: Path, scheme: str) -> None:
+    for name in ("index.html", "m-TCC.html", "f0.html"):
+        assert serious(Opened(browser, pages / name, color_scheme=scheme)) == []
+
+
+def serious(opened: Opened) -> list[tuple[str, str]]:
     """What axe-core calls serious or critical."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is missing")
-    for name in ("index.html", "m-TCC.html", "f0.html"):
-        found = axe.Axe().run(Opened(browser, pages / name).tab).response["violations"]
-        bad = [each for each in found if each["impact"] in ("serious", "critical")]
-        assert not bad, [(each["id"], each["nodes"][0]["html"]) for each in bad]
+    found = axe.Axe().run(opened.tab).response["violations"]
+    bad = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [(each["id"], each["nodes"][0]["html"]) for each in bad]
 
 
 def test_a_large_table_opens_at_once(browser: Any, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ import pytest
 import typer
 
 from slicc.cli import main
+from slicc.coverage.cells import Cells
+from slicc.coverage.file import write_cells
 from tests.processes import heed_signals
 
 ROOT = Path(__file__).parents[3]
@@ -204,12 +206,15 @@ def test_a_book_of_what_is_known(here: Path) -> None:
         (["MI", "-o", "file"], "it is not a directory"),
         (["MI", "--runs", "a.leg"], "a.leg is no picture of a run"),
         (["MI", "--runs", "none.svg"], "cannot read or write none.svg"),
+        (["MI", "--results", "r.html"], "r.html: is no coverage file"),
+        (["MI", "--coverage", "other.json"], "other.json: is of another text of MSI (00"),
         (["MI", "--single", "--runs", "r.html"], "a page of a run is no part of one page"),
     ],
 )
 def test_a_book_that_cannot_be(here: Path, arguments: list[str], said: str) -> None:
     Path("file").write_text("")
     Path("r.html").write_text("<!doctype html>")
+    write_cells(Cells("MSI", "0" * 16), "other.json")
     done = slicc("book", *arguments)
     assert (done.returncode, done.stdout) == (2, ""), done
     assert said in done.stderr and not Path("book").exists()

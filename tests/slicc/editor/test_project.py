@@ -15,6 +15,7 @@ from slicc.editor.positions import real
 from slicc.editor.project import Project
 from tests.gem5.checkout import DRIVERS
 from tests.gem5.conftest import gem5_root as gem5_root
+from tests.slicc.editor.offered import OFFERED
 
 CACHE = real(str(shipped()["MSI"].parent / "MSI-cache.sm"))
 TEXT = Path(CACHE).read_text()
@@ -54,6 +55,23 @@ def test_errors_of_syntax_hide_what_follows_from_them() -> None:
     assert {found.slug for found in project.findings()} == {"syntax-error"}
     (snapshot,) = project.of(CACHE)
     assert not snapshot.valid and snapshot.machine("Directory") is not None
+
+
+@pytest.mark.parametrize("place", ["transition(I, Store", "}"])
+@pytest.mark.parametrize(("typed", "offered", "not_offered"), OFFERED)
+def test_what_is_half_written_is_completed_once_it_was_understood(
+    place: str, typed: str, offered: str, not_offered: str
+) -> None:
+    """Of an author who pauses, in the middle of a machine or where it ends."""
+    start = TEXT.rindex(place)
+    cursor = start + typed.index("|")
+    text = f"{TEXT[:start]}{typed.replace('|', '')}\n{TEXT[start:]}"
+    project = Project()
+    project.compile({CACHE: text})
+    (snapshot,) = project.of(CACHE)
+    found = {each.name for each in complete(snapshot, CACHE, text, cursor)}
+    assert offered in found
+    assert not_offered not in found
 
 
 def test_an_allowance_is_heeded() -> None:

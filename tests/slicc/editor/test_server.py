@@ -13,6 +13,7 @@ from protocols import shipped
 from slicc.coverage.cells import Cells, MachineCells
 from slicc.coverage.file import write_cells
 from tests.slicc.editor.editor_client import Document, Editor
+from tests.slicc.editor.offered import OFFERED
 
 
 @pytest.fixture(scope="module")
@@ -111,27 +112,7 @@ def test_coverage_stands_behind_transitions(cache: Document, coverage: Path) -> 
 # ------------------------------------------------------------------ writing
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered", "not_offered"),
-    [
-        ("transition(|", "IS_D", "Load"),
-        ("transition({I, IS|", "IS_D", "Load"),
-        ("transition(I, |", "FwdGetS", "IS_D"),
-        ("transition(I, {Load, |", "FwdGetS", "IS_D"),
-        ("transition(I, Load, |", "IS_D", "Load"),
-        ("transition(I, Load, IS_D) { gs_sendGetS; q|", "qm_popMandatory", "IS_D"),
-        ('action(x, desc="") { peek(|', "forward_in", "request_out"),
-        ('action(x, desc="") { peek(forward_in, |', "ForwardMsg", "Entry"),
-        ('action(x, desc="") { enqueue(|', "request_out", "forward_in"),
-        ('action(x, desc="") { peek(forward_in, ForwardMsg) { in_msg.|', "Requestor", "Acks"),
-        ('action(x, desc="") { if (cache_entry.|', "CacheState", "lookup"),
-        ('action(x, desc="") { cacheMemory.|', "setMRU", "CacheState"),
-        ('action(x, desc="") { cache_entry.CacheState := State:|', "IS_D", "Load"),
-        ('action(x, desc="") { int n := iss|', "issue_latency", "in_msg"),
-        ("void f(Addr here) { Entry e := getCacheEntry(|", "here", "cache_entry"),
-        ("in_port(y, ForwardMsg, |", "forwardFromDir", "sequencer"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "offered", "not_offered"), OFFERED)
 def test_names_are_offered_in_their_places(
     editor: Editor, cache: Document, typed: str, offered: str, not_offered: str
 ) -> None:

@@ -11,6 +11,8 @@ from typer.testing import CliRunner, Result
 
 from protocols import shipped
 from slicc.compiler import compile
+from slicc.coverage.mutants import Fate, counted
+from slicc.coverage.results import read_results
 from slicc.mutation.mutants import mutants
 from tester.cli.main import app
 from tester.cli.verbs.mutate import sampled
@@ -56,6 +58,15 @@ def test_json_and_html_say_the_same_and_results_are_kept(tmp_path: Path) -> None
     again = gpu_tester(*SMALL, *kept, "--format", "json")
     assert json.loads(again.stdout) == found
     assert (tmp_path / "kept" / "mutants.jsonl").read_bytes() == before, "nothing was run again"
+    report = tmp_path / "report.json"
+    report.write_text(again.stdout)
+    study = read_results([report], found["digest"], report).study
+    assert study is not None and counted(study.mutants)[Fate.KILLED] == found["total"]["killed"]
+    table = {machine.name: machine for machine in compile(shipped()["MI"]).protocol.machines}
+    for mutant in study.mutants:
+        machine = table[mutant.machine]
+        assert {*mutant.cells} <= {(cell.state, cell.event) for cell in machine.cells}
+        assert mutant.cells or mutant.where.isidentifier(), "the name of a body"
     page = gpu_tester(*SMALL, *kept, "--format", "html").stdout
     HTMLParser().feed(page)
     assert f"{found['total']['score']:.1f} %" in page

@@ -8,9 +8,11 @@ from slicc.scenario_text.conditions import Model, Place, Register
 from slicc.scenario_text.errors import ScenarioError
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
+from tester.execution.events import Request
 from tester.litmus.series import run_series
-from tester.litmus.single_run import run_in_python, run_once
+from tester.litmus.single_run import Recorder, run_in_python, run_once
 from tester.litmus.variations import variation
+from tester.program.program import Program
 from tests.compiling import compiler
 from tests.tester.scenarios import SB, bound, native_engine, protocol
 
@@ -22,6 +24,13 @@ load x+7 -> r3 (1 byte)          | load z -> r4 (8 bytes)
 exists P0:r3 = 0x88
 """
 """Several sizes, atomic operations, what nothing stores to."""
+OVERTAKING = """
+P0               | P1
+store x = 1      | store y = 1
+load y+4 -> r0   | load x+4 -> r2
+load y -> r1     | load x -> r3
+exists P0:r1 = 0 and P1:r3 = 0 under tso
+"""
 LANES = """
 gpu0.0                         | gpu1.0
 store x = 1                    | load x -> r0
@@ -34,8 +43,8 @@ exists gpu1.0:r0 = 1
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("MSI", SB), ("MSI", MIXED), ("GPU_VIPER", LANES)],
-    ids=("accesses", "sizes", "lanes"),
+    [("MSI", SB), ("MSI", MIXED), ("MSI", OVERTAKING), ("GPU_VIPER", LANES)],
+    ids=("accesses", "sizes", "overtaking loads", "lanes"),
 )
 def test_the_engines_agree(name: str, text: str) -> None:
     compiler()
@@ -51,6 +60,43 @@ def test_the_engines_agree(name: str, text: str) -> None:
             assert (native.outcome, native.ticks) == (python.outcome, python.ticks)
             outcomes.add(tuple(native.outcome.values()))
     assert len(outcomes) > 1
+
+
+class Course(Recorder):
+    """Notes in which tick each row is issued and has its last answer."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.began: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
+
+    def issued(self, request: Request, tick: int) -> None:
+        self.began[request.row] = tick
+
+    def loaded(self, request: Request, indices: list[int], line: int, data: int, tick: int) -> None:
+        self.ended[request.row] = tick
+
+    def completed(self, request: Request, indices: list[int], line: int, tick: int) -> None:
+        self.ended[request.row] = tick
+
+
+def test_loads_overtake_a_store_and_no_load() -> None:
+    made = bound(OVERTAKING, "MSI")
+    leg, lowered = made.leg(1, overlap=True)
+    course = Course(leg.program)
+    run_in_python(leg, lowered, made.protocol, [course])
+    store, first, second = leg.program.actions_of(0)
+    assert course.began[store] < course.began[first] < course.ended[store]
+    assert course.ended[first] < course.began[second]
+
+
+def test_what_only_two_overtaking_loads_make_possible_is_seen() -> None:
+    compiler()
+    made, engine = bound(OVERTAKING, "MSI"), native_engine("MSI")
+    campaign = Campaign(made.protocol, Options(1, 1), engine)
+    result = run_series(made, engine, campaign, 100, 1, Model.tso)
+    (relaxed,) = made.scenario.conditions
+    assert result.failed is None and result.was_seen(relaxed)
 
 
 def test_registers_and_memory_are_what_was_stored() -> None:

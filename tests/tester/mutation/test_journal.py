@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from slicc.coverage.mutants import Fate
 from tester.errors import ConfigError
 from tester.mutation.journal import FILE, Head, Journal
-from tester.mutation.outcome import Fate, Outcome
+from tester.mutation.outcome import Outcome
 
 HEAD: Head = {"protocol": "MI", "seed": 1}
 KILLED = Outcome("a:b", Fate.KILLED, 1, 20, 1, 0, "hang", "L1Cache.I.Load")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tester.mutation.outcome import Fate, Outcome
+from slicc.coverage.mutants import Fate
+from tester.mutation.outcome import Outcome
 from tester.mutation.pool import Pool
 from tester.mutation.score import Score
 from tester.mutation.scoring import Scoring, epoch_end

@@ -58,7 +58,8 @@ def test_an_episode_with_fetch_adds() -> None:
     [
         ("store A = 1\nload B", [2]),
         ("store A = 1\nfence\nload B", [1, 1]),
-        ("store A = 1\nstore B = 1\nload C\nload D", [1, 2, 1]),
+        ("store A = 1\nstore B = 1\nload C\nload D", [1, 3]),
+        ("store A = 1\nload B\nfence\nload C\nload D", [2, 1, 1]),
         ("atomic add A 1\nload B", [1, 1]),
         ("load A\nstore B = 1", [1, 1]),
     ],

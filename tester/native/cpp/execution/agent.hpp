@@ -274,6 +274,9 @@ inline void Agent_next_action(Context& x, Agent& a) {
     const u32 lanes = static_cast<u32>(program.first_lane[action + 1] - first);
     const u64* addresses = program.address + first;
     const u32 size = program.action_size[action];
+    const bool in_order = program.action_scope[action] & ACTION_IN_ORDER;
+    a.blocked = in_order && a.in_order;
+    if (UNLIKELY(a.blocked)) return;  // the load's answer wakes this agent
     const bool whole = !program.action_pieces[action];
     bool shared;
     if (!find_lines(x, addresses, lanes, whole ? size : 1,
@@ -295,8 +298,9 @@ inline void Agent_next_action(Context& x, Agent& a) {
         Agent_action_access(x, a, driver_of(x, a).role, program.action_kind[action], action);
     if (UNLIKELY(!index)) return;
     Access& access = access_at(x, index);
-    access.scope = static_cast<u8>(program.action_scope[action] | fence);
+    access.scope = static_cast<u8>((program.action_scope[action] & ~ACTION_IN_ORDER) | fence);
     access.shared = shared && whole;
+    if (in_order) a.in_order = index;
     Agent_issue(x, a, index);
     if (a.next_action == a.last_action) Driver_last_access(x, a);
 }
@@ -402,7 +406,10 @@ inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const
     Checker_loaded(x, access, lanes, line, bytes);
     Agent_free_bytes(x, a, access, lanes, line);
     INVARIANT(a.outstanding > 0);
-    if (!access.pending) --a.outstanding;
+    if (!access.pending) {
+        --a.outstanding;
+        if (a.in_order && &access == &access_at(x, a.in_order)) a.in_order = 0;
+    }
     if (a.blocked || !a.outstanding) Agent_wake(x, a);
 }
 

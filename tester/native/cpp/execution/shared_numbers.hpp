@@ -51,6 +51,8 @@ inline constexpr u8 CAS_FAILS = 128;
 
 inline constexpr u32 ACTION_CONTINUES = 16;
 
+inline constexpr u32 ACTION_IN_ORDER = 32;
+
 // What a call reports about a leg. NONE: not known.
 namespace ResultWord {
 inline constexpr u32 STATUS = 0;

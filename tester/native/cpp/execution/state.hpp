@@ -39,9 +39,10 @@ struct Agent {
     u8 scope;      // of the episode
     bool flusher;  // has no program, only lines to flush
     bool retry;
-    bool blocked;     // the next action waits for bytes of earlier ones
+    bool blocked;     // the next action waits for bytes of earlier ones, or for a load
     u32 outstanding;  // instructions issued and not fully answered
     u32 held;         // refused, to be issued again
+    u32 in_order;     // the last load that is kept in order, until it is answered
     u32 completed;    // episodes
     u32 waits;        // hand-overs that the episode still waits for
     u32 open_stores;  // not globally performed

@@ -77,7 +77,7 @@ def test_what_queues_are_refused_for() -> None:
 
 
 def test_there_are_as_many_queues_as_doorbells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpu.host.device_core.DOORBELLS", 1)
+    monkeypatch.setattr("gpu.host.processes.context.DOORBELLS", 1)
     made = opened()
     made.queue()
     found = made.runtime.queue_create(made.component, 8, 0, made.context)

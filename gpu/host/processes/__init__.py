@@ -1,0 +1,1 @@
+"""What all processes of a device share, and what each has of its own."""

@@ -1,0 +1,49 @@
+"""Devices on which processes can be created, of all kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from gpu import Device
+from gpu.compute_unit.pipeline.timing_parameters import TlbParameters
+from gpu.host.processes.process_table import ProcessTable
+from gpu.memory.coherent.factory import LoadedSystem, load_system, open_memory
+from gpu.memory.flat_memory import FlatMemory
+
+MakeDevice = Callable[[], Device]
+
+
+def without_time() -> Device:
+    return Device(cus=2)
+
+
+def with_pipelines() -> Device:
+    return Device(memory=FlatMemory(cus=2))
+
+
+@cache
+def _viper() -> LoadedSystem:
+    return load_system("GPU_VIPER", cus=2, tccs=2)
+
+
+def with_caches() -> Device:
+    return Device(memory=open_memory(_viper()), ahead=False)
+
+
+def with_cores(engine: str = "auto") -> Device:
+    """Two cores and a DMA engine beside the GPU."""
+    return Device("GPU_VIPER_APU", cus=2, engine=engine, ahead=False)
+
+
+def with_small_tlbs(device: Device, entries: int = 2) -> Device:
+    """The same device, before its first process."""
+    device._process_table = ProcessTable(device.machine, TlbParameters(entries, entries, 3))
+    return device
+
+
+EACH = pytest.mark.parametrize(
+    "make", [without_time, with_pipelines, with_caches], ids=["functional", "timed", "coherent"]
+)
