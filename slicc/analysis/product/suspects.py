@@ -101,8 +101,9 @@ class _Court:
         """How suspect a transition is, and whether it waits for what it has not asked for."""
         row, model = row_of(move), self._models[move.machine[0]]
         if row not in self._suspicions:
-            waiting = model.lets_wait(move.transition) and _having(self._outcomes.well, {row})
-            self._suspicions[row] = 0.0 if waiting else self._outcomes.suspicion({row})
+            # That a message waits where something is under way is what one sees, not why.
+            waits = model.lets_wait(move.transition) and model.busy(move.next)
+            self._suspicions[row] = 0.0 if waits else self._outcomes.suspicion({row})
         silent = next(self._enqueues(move), None) is None
         return self._suspicions[row], silent and _moves_on(move) and model.busy(move.next)
 
