@@ -345,7 +345,7 @@ class Exploration:
             return
         at = (changing or own)[-1]
         if what != "kept" and model.busy(walk.way[at].next):
-            at = _end_of_wait(walk, self._begin_of_wait(model, walk, changing))
+            at = self._end_of_wait(walk, self._begin_of_wait(model, walk, changing))
         for channel in walk.left.keys() & walk.channels.keys():
             if self._nodes[channel[0]][1] == walk.way[at].machine:
                 at = walk.left[channel]
@@ -358,6 +358,17 @@ class Exploration:
         """The last of a machine's moves from a state that waits for nothing."""
         begins = [number for number in changing if not model.busy(walk.way[number].state)]
         return (begins or changing)[-1]
+
+    def _end_of_wait(self, walk: _Walk, begin: int) -> int:
+        """Where what a machine asked for got lost, or where it began to wait without asking: if
+        all that followed was the answer to another machine, which has what it wants."""
+        end, cause = walk.way[_last_effect(walk, begin)], walk.causes[begin]
+        answered = (
+            cause >= 0
+            and end.machine == walk.way[cause].machine
+            and not self._model(end.machine).busy(end.next)
+        )
+        return begin if answered else _last_effect(walk, begin)
 
     def _report(self, found: Findings, happening: Happening, walk: _Walk) -> None:
         key = replace(happening, source=(happening.source[0], 0), message="")
@@ -390,14 +401,6 @@ def _remember(walk: _Walk, channel: Channel, outcome: Outcome, fresh: bool) -> N
         walk.left.pop(key, None)
     for key, _ in outcome.sent:
         senders[key] = (*senders.get(key, ()), number)
-
-
-def _end_of_wait(walk: _Walk, begin: int) -> int:
-    """Where what a machine asked for got lost, or where it began to wait without asking: if all
-    that followed is the answer to another machine."""
-    end, cause = _last_effect(walk, begin), walk.causes[begin]
-    answered = cause >= 0 and walk.way[end].machine == walk.way[cause].machine
-    return begin if answered else end
 
 
 def _last_effect(walk: _Walk, root: int) -> int:

@@ -61,9 +61,11 @@ def row_of(move: Move) -> Row:
 def blamed(
     happenings: Iterable[Happening], outcomes: Outcomes, models: Sequence[Model]
 ) -> list[Happening]:
-    """The happenings, each where the mistake probably is."""
+    """The happenings, each where the mistake probably is; the surest of what is left first."""
     court = _Court(outcomes, {model.type: model for model in models})
-    return [court.judged(each) for each in happenings]
+    left = [court.rest(each) for each in happenings if each.kind == "rest"]
+    sure = iter(sorted(left, key=lambda each: each[0], reverse=True))
+    return [next(sure)[1] if each.kind == "rest" else court.unhandled(each) for each in happenings]
 
 
 class _Court:
@@ -72,23 +74,15 @@ class _Court:
         self._models = models
         self._suspicions: dict[Row, float] = {}
 
-    def judged(self, happening: Happening) -> Happening:
-        match happening.kind:
-            case "rest":
-                return self._rest(happening)
-            case "unhandled" if happening.sender is not None:
-                return self._unhandled(happening, happening.sender)
-            case _:
-                return happening
-
     # ------------------------------------------------------------------ what is left at rest
 
-    def _rest(self, happening: Happening) -> Happening:
+    def rest(self, happening: Happening) -> tuple[float, Happening]:
+        """What is left at rest, blamed on the most suspect transition before it."""
         places = range(happening.since, len(happening.way))
         rank = max((*self._suspicion(happening.way[n]), n == happening.at, n) for n in places)
         move = happening.way[rank[-1]]
         machine = self._models[move.machine[0]].machine
-        return replace(
+        return rank[0], replace(
             happening,
             machine=machine.name,
             state=move.state,
@@ -104,8 +98,8 @@ class _Court:
             # That a message waits where something is under way is what one sees, not why.
             waits = model.lets_wait(move.transition) and model.busy(move.next)
             self._suspicions[row] = 0.0 if waits else self._outcomes.suspicion({row})
-        silent = next(self._enqueues(move), None) is None
-        return self._suspicions[row], silent and _moves_on(move) and model.busy(move.next)
+        begins = model.busy(move.next) and not model.busy(move.state)
+        return self._suspicions[row], begins and next(self._enqueues(move), None) is None
 
     def _count(self, move: Move) -> Span | None:
         """Where a transition counts that does nothing else, and leaves the rest to others."""
@@ -115,7 +109,11 @@ class _Court:
 
     # ------------------------------------------------------------------ messages at wrong ports
 
-    def _unhandled(self, happening: Happening, sender: Move) -> Happening:
+    def unhandled(self, happening: Happening) -> Happening:
+        """A message without a transition, blamed on its sender if it usually comes elsewhere."""
+        sender = happening.sender
+        if happening.kind != "unhandled" or sender is None:
+            return happening
         receiver = next(m for m in self._models.values() if m.machine.name == happening.machine)
         here, elsewhere = 0, 0
         for place in range(len(receiver.ports)):
