@@ -28,6 +28,7 @@ class ProcessMemory:
 
     def __init__(self, machine: Machine, memory: Memory, vmid: int = 0) -> None:
         self.machine = machine
+        self.units = machine.units
         self.memory = memory
         self.vmid = vmid
         options = machine.options
