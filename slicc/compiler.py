@@ -18,6 +18,7 @@ from slicc.diagnostics.model import Diagnostic, DiagnosticSink
 from slicc.loading.checkout import LIBRARY_FILES
 from slicc.loading.loader import LoadedProtocol, load, load_text
 from slicc.loading.reader import CannotRead
+from slicc.loading.texts import Texts, Trees
 from slicc.parser.parser import parse
 from slicc.resolve.index import Index
 from slicc.resolve.library.extensions import Extensions
@@ -92,17 +93,23 @@ def compile_files(
     return _compile_all(load(paths, include_roots, sink, LIBRARY_FILES), sink, prelude)
 
 
-def what_is_known(path: Path, include_roots: Sequence[Path]) -> CompiledProtocol | None:
+def what_is_known(
+    path: Path, include_roots: Sequence[Path], preludes: Sequence[Path] = ()
+) -> CompiledProtocol | None:
     """A protocol with its errors, of which ``diagnostics`` tell: for reading, never for running.
 
-    What could not be resolved is missing or of an unknown type. None if nothing could be read.
+    What could not be parsed or resolved is missing or of an unknown type; of texts with errors of
+    syntax only these are told. None if nothing could be read.
     """
     sink = DiagnosticSink()
-    for loaded in load([path], include_roots, sink, LIBRARY_FILES):
-        extensions = read_library(loaded.path)
+    extensions = read_preludes(preludes, DiagnosticSink()).extensions
+    texts = Texts(sink, trees=Trees(partial=True))
+    for loaded in load([path], include_roots, sink, LIBRARY_FILES, texts):
+        known = extensions.beside(read_library(loaded.path))
         names = tuple(source.name for source in loaded.sources)
         span = _whole(loaded.declarations, loaded.sources[0])
-        protocol = resolve(loaded.name, loaded.declarations, names, span, sink, extensions)
+        told = sink if loaded.complete else DiagnosticSink()
+        protocol = resolve(loaded.name, loaded.declarations, names, span, told, known)
         if protocol.machines:
             diagnostics = tuple(sink.in_source_order())
             return CompiledProtocol(protocol, loaded.path, loaded.sources, diagnostics)

@@ -199,7 +199,9 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         blocks = space.blocks
         while left > 0:
             pc = wave.pc
-            block = blocks.get(pc) or self._translate(wave, space, pc)
+            block = blocks.get(pc) or self._translated(wave, space, pc)
+            if block is None:
+                continue
             wave.pc = block.end
             block.runs += 1
             instructions = iter(block.bound)
@@ -210,6 +212,10 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
                 place = len(block.bound) - length_hint(instructions) - 1
                 decoded = block.decoded[place]
                 address = decoded.instruction.address
+                wave.pc = decoded.end
+                if trap_handler.violate(wave, error):
+                    left -= block.count
+                    continue
                 raise fault_of(wave, decoded, address, error) from error
             left -= block.count
             self.executed += block.count
@@ -272,6 +278,15 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
 
     # ------------------------------------------------------------------ code
 
+    def _translated(self, wave: Wavefront, space: _Space, start: int) -> Block | None:
+        """A new block; None if its code may not be read, and the wave's trap handler is next."""
+        try:
+            return self._translate(wave, space, start)
+        except WAVE_ERRORS as error:
+            if trap_handler.violate(wave, error):
+                return None
+            raise fault_of(wave, None, start, error) from error
+
     def _translate(self, wave: Wavefront, space: _Space, start: int) -> Block:
         """The block at an address, made and remembered."""
         block = Block()
@@ -279,10 +294,10 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         while block.count < LONGEST_BLOCK:
             try:
                 decoded = space.program.at(address, wave.generation)
-            except WAVE_ERRORS as error:
+            except WAVE_ERRORS:
                 if block.count:
                     break  # it fails when it is reached
-                raise fault_of(wave, None, address, error) from error
+                raise
             block.count += 1
             block.all.append(decoded)
             address = decoded.end

@@ -46,6 +46,8 @@ from gpu.trace import Trace
 ALL_RETURNED: Final = (0, 0, 0)
 BEHIND: Final = (Waiting.COUNTERS, Waiting.BARRIER, Waiting.END)
 """What a wave waits for behind the instruction that makes it wait."""
+_INTERRUPTIBLE: Final = (Waiting.NOTHING, Waiting.FETCH, Waiting.COUNTERS, Waiting.FULL)
+"""What a wave may wait for when it enters its trap handler."""
 _RESTING: Final = (Waiting.NOTHING, Waiting.FETCH, Waiting.BARRIER)
 """What a wave may wait for when it is taken off its unit."""
 
@@ -242,9 +244,21 @@ class TimedUnit(PreemptableResidents[PipelinedWave]):
             self._checks.issue(wave, wave.wait)
 
     def fail_wave(self, wave: PipelinedWave, decoded: DecodedInstruction, error: Exception) -> None:
-        """A wave has failed: its group is removed."""
+        """A wave has failed: it continues in its trap handler, or its group is removed."""
+        if wave.waiting in _INTERRUPTIBLE and trap_handler.violate(wave, error):
+            self._abandon(wave)
+            return
         address = decoded.instruction.address
         self._fail(wave.group, fault_of(wave, decoded, address, error))
+
+    def _abandon(self, wave: PipelinedWave) -> None:
+        """What the wave was to issue next is not what it continues with."""
+        wave.next = None
+        self._fetch.flush(wave)
+        if wave.waiting in (Waiting.COUNTERS, Waiting.FULL):
+            self._wake(wave, self.memory.now)
+        if self._fetch.queue:
+            self._wanted(self.memory.now)
 
     # ------------------------------------------------------------------ issue
 
@@ -278,7 +292,10 @@ class TimedUnit(PreemptableResidents[PipelinedWave]):
                 else:
                     wave.next = decoded
             except WAVE_ERRORS as error:
-                self._fail(wave.group, fault_of(wave, decoded, wave.pc, error))
+                if trap_handler.violate(wave, error):
+                    self._abandon(wave)
+                else:
+                    self._fail(wave.group, fault_of(wave, decoded, wave.pc, error))
             except Fault as fault:
                 self._fail(wave.group, fault)
         return simd.turn_after(now + len(self._simds), len(self._simds))

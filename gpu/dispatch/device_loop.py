@@ -111,9 +111,12 @@ class Loop:
                 lines.append(f"compute unit {unit.index}: waves are resident, and none can proceed")
         return lines
 
-    def tick(self, end: int | None = None) -> bool:
-        """Advance to the next tick at which something happens, or to ``end``; False at rest."""
+    def tick(self, end: int | None = None, watched: bool = False) -> bool:
+        """Advance to the next tick at which something happens, or to ``end``; False at rest.
+        ``watched``: by no more than one tick, because the caller looks at the device then."""
         self._call()
+        if watched:
+            end = self.memory.now + 1
         with np.errstate(all="ignore"):  # kernels may divide by zero
             return self._tick(end, None)
 

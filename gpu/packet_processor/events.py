@@ -13,6 +13,7 @@ from typing import Final
 
 from gpu.errors import HostError
 from gpu.hsa.activities import Steps
+from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.control_port import ControlPort
 
 SLOT: Final = 8
@@ -55,8 +56,14 @@ class EventPage:
 
     def _look(self, events: list[HostEvent]) -> Steps[None]:
         for event in events:
-            found = yield from self._control.load_int(event.mailbox)
-            if found != EMPTY:
-                yield from self._control.store_int(event.mailbox, EMPTY)
-                event.count += 1
-                self._control.activities.notify()
+            try:
+                yield from self._check(event)
+            except Unmapped:
+                return  # the process has ended, or its page tables no longer name the page
+
+    def _check(self, event: HostEvent) -> Steps[None]:
+        found = yield from self._control.load_int(event.mailbox)
+        if found != EMPTY:
+            yield from self._control.store_int(event.mailbox, EMPTY)
+            event.count += 1
+            self._control.activities.notify()

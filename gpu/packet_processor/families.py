@@ -7,6 +7,7 @@ launches is counted before the count is compared with 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from gpu.errors import PacketError
 from gpu.hsa.activities import Pause, Steps
@@ -35,7 +36,8 @@ def call_after(
     control: ControlPort, signal: int, poll: int, function: Callable[[], None]
 ) -> Steps[None]:
     """Call a function when a signal has come to 0, is negative, or is no longer one."""
-    yield from _comes_to_zero(control, signal, poll)
+    with suppress(Unmapped):  # it was destroyed
+        yield from _comes_to_zero(control, signal, poll)
     function()
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 import graphviz
@@ -20,7 +19,7 @@ from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.book.message_flow import Flow, flow_diagram, message_flow
 from slicc.book.places import Place, in_one_page, in_pages
-from slicc.book.run_pictures import RunPicture
+from slicc.book.run_pictures import RunPicture, fitting
 from slicc.book.state_diagram import GraphvizMissing, render_diagram, state_diagram
 from slicc.book.transition_table import MachineView, SourceView, Tables, asset
 from slicc.codegen.rendering import render
@@ -28,6 +27,7 @@ from slicc.coverage.results import NOTHING, Results
 from slicc.diagnostics.model import Diagnostic
 from slicc.source import SourceFile
 from slicc.text.data import script_json
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 _TOO_MANY_EDGES = 600
@@ -36,6 +36,7 @@ _NOT_SHOWN = re.compile(
     r' id="(?:a_)?(?:graph|node|edge|clust)\d+(?:(?:-|&#45;)label)?"|<!--.*?-->\n?', re.DOTALL
 )
 """Of Graphviz's SVG: ids that other pictures have as well, and comments."""
+_WIDTH = re.compile(r'<svg width="([\d.]+)pt"')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +162,7 @@ class _Writer:
             "overview",
             name=page_text(protocol.name),
             machines=[(view, self._place(view.anchor, view.anchor)) for view in machines],
-            picture=_svg(flow_diagram(protocol.name, self._facts, flow, self._place)),
+            picture=_shrinking(_svg(flow_diagram(protocol.name, self._facts, flow, self._place))),
             networks=_networks(flow),
             overlays=self._tables.overlays,
             scores=list(self._tables.overlays.scores(view.name for view in machines)),
@@ -173,7 +174,7 @@ class _Writer:
                     found.severity.value,
                     found.slug,
                     page_text(found.headline),
-                    page_text(f"{found.primary.span.file.name}:{found.primary.span.line}"),
+                    self._tables.where(found.primary.span),
                     self._tables.link(found.primary.span),
                 )
                 for found in self._contents.findings
@@ -201,6 +202,14 @@ def _svg(diagram: graphviz.Digraph) -> Markup | None:
     except GraphvizMissing:
         return None
     return Markup(_NOT_SHOWN.sub("", text[text.index("<svg") :]))
+
+
+def _shrinking(picture: Markup | None) -> Markup | None:
+    """A picture that shrinks to the width of the page."""
+    size = None if picture is None else _WIDTH.match(picture)
+    if picture is None or size is None:
+        return picture
+    return Markup(f'<svg style="{fitting(float(size[1]), "pt")}"') + picture[len("<svg") :]
 
 
 def _networks(flow: Flow) -> list[tuple[int, list[tuple[str, str, str]]]]:

@@ -22,7 +22,7 @@ _JUDGED = (Fate.KILLED, Fate.SURVIVED)
 
 @dataclass(frozen=True, slots=True)
 class Mutants:
-    """``text``: ``3 killed, 1 survived``. ``survivors``: what each of them changes."""
+    """``text``: ``mutants: 3 killed, 1 survived``. ``survivors``: what each of them changes."""
 
     text: str
     survivors: tuple[str, ...]
@@ -155,7 +155,7 @@ def _mutants(mutants: Iterable[Mutant]) -> Mutants | None:
     if not judged:
         return None
     survivors = [page_text(m.description) for m in judged if m.fate is Fate.SURVIVED]
-    return Mutants(in_words(counted(judged)), tuple(survivors))
+    return Mutants(f"mutants: {in_words(counted(judged))}", tuple(survivors))
 
 
 def _last(file: str) -> str:

@@ -5,13 +5,22 @@ Invariant: a picture is shown as an image, in which no script runs; a page stays
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
-from dataclasses import dataclass
 from pathlib import Path
 
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 _LARGEST = 20_000_000
+_WIDTH = re.compile(rb'<svg[^>]*\swidth="(\d{1,6})(?:px)?"')
+_LEAST = 0.65
+"""Of its own size; what is smaller than that cannot be read."""
+
+
+def fitting(width: float, unit: str) -> str:
+    """The style of a picture that shrinks to the width of the page, as far as it can be read."""
+    return f"max-width: max(100%, {width * _LEAST:.0f}{unit})"
 
 
 class NoPicture(Exception):
@@ -26,6 +35,12 @@ class RunPicture:
     anchor: str
     is_page: bool
     content: bytes
+
+    @property
+    def style(self) -> str:
+        """How wide the picture is shown."""
+        width = _WIDTH.search(self.content[:2000])
+        return "" if width is None else fitting(float(width[1]), "px")
 
     @property
     def image(self) -> str:

@@ -58,7 +58,7 @@ def state_graph(machine: ir.Machine) -> nx.MultiDiGraph[str]:
         for target in _targets(machine, cell):
             graph.add_edge(cell.state, target, key=cell.event, **attributes)
     initial = machine.states.default
-    reachable = nx.descendants(graph, initial) | {initial} if initial in graph else set()
+    reachable = _reachable(graph, initial)
     only_with_tbe = _only_with_tbe(machine)
     for member in machine.states.members:
         state = StateAttributes(
@@ -70,6 +70,14 @@ def state_graph(machine: ir.Machine) -> nx.MultiDiGraph[str]:
         )
         graph.add_node(member.name, **state)
     return graph
+
+
+def _reachable(graph: nx.MultiDiGraph[str], initial: str) -> set[str]:
+    """States to which transitions lead; all if none leaves the initial one: then functions set the
+    state that a line begins in, and what follows from that is not in the table."""
+    if initial not in graph or not graph.out_degree(initial):
+        return set(graph)
+    return nx.descendants(graph, initial) | {initial}
 
 
 def waiting_transitions(machine: ir.Machine) -> frozenset[int]:

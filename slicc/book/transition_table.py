@@ -8,8 +8,10 @@ Invariant: text of the protocol reaches a page only through escaping.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
+from os.path import commonpath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicc import ir
@@ -21,6 +23,7 @@ from slicc.book.state_graph import state_graph, waiting_transitions
 from slicc.codegen.rendering import render
 from slicc.coverage.results import NOTHING, Results
 from slicc.source import SourceFile, Span
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 if TYPE_CHECKING:
@@ -137,11 +140,12 @@ class Tables:
         self._place = place
         self.overlays = Overlays(results)
         self._numbers = {source.name: number for number, source in enumerate(sources)}
+        self._root = _root([source.name for source in sources])
 
     def sources(self) -> list[SourceView]:
         return [
             SourceView(
-                page_text(source.name),
+                self.shown(source.name),
                 f"f{number}",
                 tuple(
                     (
@@ -274,14 +278,32 @@ class Tables:
             tuple(actions[ref] for ref in transition.actions),
             tuple(send for ref in transition.actions for send in actions[ref].sends),
             transition.request_types,
-            f"{page_text(transition.span.file.name)}:{transition.span.line}",
+            self.where(transition.span),
             self.link(transition.span),
         )
+
+    def shown(self, file: str) -> str:
+        """The name of a source without the directory that all are in: a page tells nothing of the
+        machine that it was made on."""
+        return page_text(file.removeprefix(self._root))
+
+    def where(self, span: Span) -> str:
+        """``MI-cache.sm:12``."""
+        return f"{self.shown(span.file.name)}:{span.line}"
 
     def link(self, span: Span) -> str:
         """Where a line stands, or nothing if its file is not in the book."""
         number = self._numbers.get(span.file.name)
         return "" if number is None else self._place(f"f{number}", f"f{number}-{span.line}")
+
+
+def _root(files: Sequence[str]) -> str:
+    """The directory of all files, with a slash; what no name begins with if there is none."""
+    folders = {str(Path(file).parent) for file in files}
+    try:
+        return f"{commonpath(folders)}/" if folders else "/"
+    except ValueError:  # some are absolute, some are not
+        return "//"
 
 
 def ports_of(facts: MachineFacts, event: str) -> list[ir.InPort]:

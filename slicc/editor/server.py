@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -29,6 +29,7 @@ from slicc.editor.positions import Units, change, offset_of, place_of, real, utf
 from slicc.editor.project import Project
 from slicc.resolve.scope.uses import NameKind
 from slicc.source import SourceFile, Span
+from slicc.text.garbage import collect_all, set_aside, uncollected
 
 _LOG = logging.getLogger(__name__)
 _DELAY_SECONDS: Final = 0.15
@@ -126,12 +127,23 @@ class SliccServer(LanguageServer):
             return
         texts = {path: source.text for path, source in self.opened.items()}
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._worker, self.project.compile, texts)
+        await loop.run_in_executor(self._worker, self._compile, texts)
         self._understood.set()
         self._publish()
         await asyncio.sleep(_PAUSE_SECONDS)
-        if edit == self._edits and await loop.run_in_executor(self._worker, self.project.analyse):
+        if edit != self._edits:
+            return
+        if await loop.run_in_executor(self._worker, self.project.analyse):
             self._publish()
+        await asyncio.sleep(_PAUSE_SECONDS)
+        if edit == self._edits:
+            await loop.run_in_executor(self._worker, collect_all)
+
+    def _compile(self, texts: Mapping[str, str]) -> None:
+        """A collection meanwhile would walk whole protocols, and requests would wait for it."""
+        with uncollected():
+            self.project.compile(texts)
+            set_aside()
 
     async def understood(self) -> None:
         """Wait for the first time that texts were understood."""

@@ -1,7 +1,7 @@
-"""A pause of Python's garbage collector, where much is built and none of it is garbage.
+"""Pauses of Python's garbage collector, where much is built and none of it is garbage.
 
-Collecting would walk all that was built again and again. Invariant: afterwards the collector is as
-it was before, also after an error.
+Collecting would walk all that was built again and again. Invariant: after ``uncollected`` the
+collector is as it was before, also after an error.
 """
 
 from __future__ import annotations
@@ -21,3 +21,15 @@ def uncollected() -> Iterator[None]:
     finally:
         if collecting:
             gc.enable()
+
+
+def set_aside() -> None:
+    """Leave what there is now out of collections, until the next ``collect_all``."""
+    gc.freeze()
+
+
+def collect_all() -> None:
+    """Collect what was set aside, too, and set aside what is left."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

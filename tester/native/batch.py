@@ -29,7 +29,6 @@ from runtime.native.statistics import NativeCounters
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from runtime.statistics.counted import Counted
 from tester.execution.driver import Statistics
-from tester.execution.early_loads import versions_of
 from tester.execution.events import KIND_NAMES, Verdict
 from tester.execution.handover import HandoverRules, judges_racing_loads
 from tester.execution.leg import ERROR_VERDICTS, Outcome
@@ -40,7 +39,6 @@ from tester.native.leg import (
     kind_of_failure,
     place_of,
 )
-from tester.native.program import version_arrays
 from tester.native.transition_log import TransitionLog
 from tester.program.expectations import BLOCK_EPISODES
 from tester.program.replay_file import Leg, with_derived
@@ -339,17 +337,11 @@ class LegBatch:
         return library, jobs
 
     def _job(self, leg: Leg, form: SystemForm, counts: int | None) -> Job:
-        """Racing loads are judged by what stores have left, which is derived here, and so is what
-        the native loops would have to derive in several blocks."""
-        racing = judges_racing_loads(leg.program, form.rules)
-        if racing or leg.program.episodes > BLOCK_EPISODES:
+        """What the native loops would have to derive in several blocks is derived here."""
+        if leg.program.episodes > BLOCK_EPISODES:
             leg = with_derived(leg)
             self._kept.append(leg)
-        if not racing:
-            return job_of(leg, form, counts, None)
-        versions = [*version_arrays(leg.program, versions_of(leg.program)).values()]
-        self._kept.append(versions)
-        return job_of(leg, form, counts, versions)
+        return job_of(leg, form, counts, judges_racing_loads(leg.program, form.rules))
 
     def _form_of(self, leg: Leg) -> SystemForm:
         for form in reversed(self._forms):

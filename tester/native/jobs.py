@@ -6,7 +6,7 @@ Invariant: nothing here owns what a job points into; a caller keeps it until its
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,6 @@ from tester.execution.agent import HandoverSteps
 from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules
 from tester.execution.leg import DRAIN_LIMITS, slice_ticks
 from tester.native.leg import NativeProtocol, all_flush, sizes_of
-from tester.native.program import VERSION_ARRAYS
 from tester.program.program import Program
 from tester.program.replay_file import Leg
 
@@ -67,8 +66,6 @@ class Job(ctypes.Structure):
         ("plan_words", _U64),
         ("counts", _POINTER),
         ("judges_early", _U64),
-        ("versions", _U64),
-        *((name, _POINTER) for name, _ in VERSION_ARRAYS),
         ("change", _POINTER),
     ]
 
@@ -127,7 +124,7 @@ def job_of(
     leg: Leg,
     form: SystemForm,
     counts: int | None,
-    versions: Sequence[npt.NDArray[Any]] | None,
+    judges_early: bool,
 ) -> Job:
     program = leg.program
     derived = _NOT_DERIVED if not program.derived else _places(program, _DERIVED)
@@ -156,7 +153,5 @@ def job_of(
         form.plan.ctypes.data,
         len(form.plan),
         counts,
-        versions is not None,
-        0 if versions is None else len(versions[0]),
-        *(array.ctypes.data for array in versions or ()),
+        judges_early,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpu.compute_unit.hang_detector import PATIENCE, RETURNS, STILL_LIMIT, TIMED_STILL_LIMIT
 from gpu.compute_unit.pipeline.arbitration import POLICIES
-from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.pipeline.timing_parameters import Timing, TlbParameters
 from gpu.compute_unit.sanitizers.sanitizer import NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gpu-compute-unit.md").read_text()
@@ -17,6 +17,11 @@ PAGE = (Path(__file__).parents[2] / "docs" / "gpu-compute-unit.md").read_text()
 def test_every_timing_parameter_with_its_default() -> None:
     written = re.findall(r"^\| `(\w+)` \| (\d+) \|", PAGE, re.MULTILINE)
     assert written == [(place.name, str(place.default)) for place in fields(Timing)]
+
+
+def test_every_parameter_of_tlbs_with_its_default() -> None:
+    written = re.findall(r"^\| `gpu\.tlb\.(\w+)` \| (\d+) \|", PAGE, re.MULTILINE)
+    assert written == [(place.name, str(place.default)) for place in fields(TlbParameters)]
 
 
 def test_checks_policies_and_limits() -> None:

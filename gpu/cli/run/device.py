@@ -7,6 +7,8 @@ from pathlib import Path
 
 from gpu.cli.run.options import DeviceOptions
 from gpu.host.device import Device
+from gpu.host.processes.context import Context
+from gpu.host.processes.process import Process
 from gpu.memory.coherent.recording_file import Origin, save
 from gpu.trace import Trace
 from runtime.description import parse_assignment
@@ -17,11 +19,18 @@ DEFAULT_PROTOCOL = "GPU_VIPER"
 
 @dataclass(frozen=True, slots=True)
 class OpenedDevice:
-    """``fidelity``: the meaning of a run's numbers, in a sentence."""
+    """``fidelity``: the meaning of a run's numbers, in a sentence. ``process``: where everything
+    runs, if that is not the device itself."""
 
     device: Device
     fidelity: str
     timed: bool
+    process: Process | None = None
+
+    @property
+    def context(self) -> Context:
+        """Where the host program runs."""
+        return self.process or self.device
 
     @property
     def ticks(self) -> str:
@@ -46,6 +55,7 @@ def open_device(options: DeviceOptions) -> OpenedDevice:
         trace=Trace(options.traces, _print_line) if options.traces else None,
         record=options.record is not None,
         profile=options.profile or options.trace_out is not None,
+        ahead=not options.process,
     )
     fidelity = (
         "functional: right results on flat memory; no caches, no time"
@@ -53,7 +63,8 @@ def open_device(options: DeviceOptions) -> OpenedDevice:
         else f"coherent: every load, store and atomic goes through the caches of {protocol} "
         f"({device.engine}); cycles are those of a model, not of a product"
     )
-    return OpenedDevice(device, fidelity, not options.functional)
+    process = device.create_process() if options.process else None
+    return OpenedDevice(device, fidelity, not options.functional, process)
 
 
 def _print_line(line: str) -> None:

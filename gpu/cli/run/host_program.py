@@ -14,7 +14,8 @@ from gpu.cli.run.argument_parser import BufferArgument
 from gpu.code_object import Kernel
 from gpu.host.buffer import Buffer
 from gpu.host.device import Device
-from gpu.host.device_core import BareDevice, Options
+from gpu.host.device_core import Options
+from gpu.host.processes.context import Context
 from gpu.hsa.signal import Signal
 from slicc.text.terminal import printable
 
@@ -47,20 +48,20 @@ class HostProgram:
     calls: tuple[Call, ...]
 
 
-def allocate(device: BareDevice, program: HostProgram) -> dict[str, Buffer]:
+def allocate(where: Context, program: HostProgram) -> dict[str, Buffer]:
     """The program's buffers, filled."""
     return {
-        name: device.alloc(argument.values, name=printable(name))
+        name: where.alloc(argument.values, name=printable(name))
         for name, argument in program.buffers.items()
     }
 
 
-def carry_out(device: BareDevice, program: HostProgram, buffers: Mapping[str, Buffer]) -> None:
+def carry_out(where: Context, program: HostProgram, buffers: Mapping[str, Buffer]) -> None:
     """Dispatch all calls, each after the one before it, and run to their end.
 
     A queue takes a part of them at a time. Raises the errors of the device.
     """
-    queue = device.create_queue()
+    queue = where.create_queue()
     for first in range(0, len(program.calls), queue.size):
         calls = program.calls[first : first + queue.size]
         done = Signal(len(calls))
@@ -79,7 +80,7 @@ def carry_out(device: BareDevice, program: HostProgram, buffers: Mapping[str, Bu
                 private_bytes=call.scratch,
             )
         queue.ring()
-        device.run(until=done)
+        where.run(until=done)
 
 
 def differences(

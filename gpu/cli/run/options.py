@@ -78,6 +78,9 @@ class DeviceOptions:
         "--set",
         metavar="PATH=VALUE",
     )
+    process: bool = _system(
+        False, "Run in a process with an address space of its own: page tables, TLBs (gpu.tlb)."
+    )
     traces: tuple[Trace, ...] = _output(
         (),
         "Print each instruction, memory access or packet. Repeatable.",

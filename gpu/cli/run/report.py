@@ -43,13 +43,13 @@ def run_and_report(options: DeviceOptions, program: HostProgram, wanted: Wanted,
             check_writable(path)
     opened = open_device(options)
     device = opened.device
-    buffers = allocate(device, program)
+    buffers = allocate(opened.context, program)
     with Progress(progress_line(device), not (options.no_progress or options.quiet)):
         try:
-            carry_out(device, program, buffers)
+            carry_out(opened.context, program, buffers)
         except GpuError as error:
             if options.core is not None:
-                write_core(device, options.core, error)
+                write_core(device, options.core, error, opened.process)
             raise
     right = _judge(options, program, wanted, buffers) and not device.findings
     for finding in device.findings:

@@ -114,8 +114,11 @@ class ScalarPipeline(Generic[W]):
             self._failed(wave, decoded, error)
 
     def _failed(self, wave: W, decoded: DecodedInstruction, error: Unmapped) -> None:
-        if not wave.ended:
-            self._owner.fail_wave(wave, decoded, error)
+        if wave.ended:
+            return
+        self._owner.fail_wave(wave, decoded, error)
+        if not wave.ended:  # it is in its trap handler
+            self._owner.lower(wave, 0, 1)
 
     def _answer(
         self, wave: W, decoded: DecodedInstruction, access: ScalarAccess, answer: Answer

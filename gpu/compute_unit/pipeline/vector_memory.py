@@ -55,9 +55,11 @@ class Owner(Protocol[W_contra]):
 
 
 class PendingInstruction(Generic[W]):
-    """One vector memory instruction in flight. ``access`` is None for an invalidation."""
+    """One vector memory instruction in flight. ``access`` is None for an invalidation.
+    ``in_violation``: its wave has entered its trap handler since it was issued, because of a memory
+    violation."""
 
-    __slots__ = ("access", "decoded", "done", "flat", "left", "pipeline", "wave")
+    __slots__ = ("access", "decoded", "done", "flat", "in_violation", "left", "pipeline", "wave")
 
     def __init__(
         self,
@@ -73,6 +75,7 @@ class PendingInstruction(Generic[W]):
         self.flat = access is not None and decoded.instruction.form == "FLAT"
         self.left = 1
         self.done = False
+        self.in_violation = False
 
     def answer(self, part: AccessPart, answer: Answer) -> None:
         """Some lanes of one part have been answered."""
@@ -196,8 +199,19 @@ class VectorPipeline(Generic[W]):
         part: AccessPart,
         error: Unmapped | MisalignedLocal,
     ) -> None:
-        if not pending.wave.ended:
-            self.owner.fail_wave(pending.wave, pending.decoded, access.lane_error(part, error))
+        wave = pending.wave
+        if wave.ended or pending.access is None:
+            return
+        if not pending.in_violation:
+            self.owner.fail_wave(wave, pending.decoded, access.lane_error(part, error))
+            if wave.ended:
+                return
+            for other in wave.outstanding:
+                if isinstance(other, PendingInstruction):
+                    other.in_violation = True
+        pending.access = None
+        pending.done = True
+        self.returned(wave)
 
     def _request(
         self, pending: PendingInstruction[W], access: VectorAccess, part: AccessPart

@@ -15,6 +15,9 @@ from gpu.dispatch.occupancy import LDS_GRANULE
 from gpu.generation import Generation
 from gpu.wave_size import round_up
 
+TRAPSTS: Final = 3
+MEM_VIOL: Final = 1 << 8
+"""In TRAPSTS: an access of the wave was refused."""
 HW_ID: Final = 4
 GPR_ALLOC: Final = 5
 LDS_ALLOC: Final = 6

@@ -13,6 +13,8 @@ from gpu.errors import GpuError, HostError, KernelError
 from gpu.host.core_files import layout
 from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
+from gpu.host.processes.context import Context
+from gpu.host.processes.process import Process
 from gpu.hsa.aql import PACKET_BYTES
 from gpu.hsa.queue_layout import AMD_QUEUE
 from gpu.hsa.queue_state import QueueKind, QueueState
@@ -21,24 +23,28 @@ from slicc.text.files import write_whole
 _GPU_ID = 1
 
 
-def write_core(device: Device, path: Path, error: GpuError | None = None) -> None:
-    """Write what there is of a device, as one file. ``error``: what was raised; else that of the
-    first queue that has one. Raises HostError for more memory than a file may have, OSError."""
+def write_core(
+    device: Device, path: Path, error: GpuError | None = None, process: Process | None = None
+) -> None:
+    """Write what there is of a device, or what one of its processes has, as one file. ``error``:
+    what was raised; else that of the first queue that has one. Raises HostError for more memory
+    than a file may have, OSError."""
     device.settle()
+    whose = device if process is None else process
     loads = [
-        (each.start, device.host.read(each.start, each.size))
-        for each in device.memory.space.allocations
+        (each.start, whose.host.read(each.start, each.size))
+        for each in whose.memory.space.allocations
         if each.on_store is None
     ]
     queues = [
         queue
-        for queue in device.queues
+        for queue in whose.queues
         if queue.state is not QueueState.DESTROYED and queue.link.kind is QueueKind.AQL
     ]
     if error is None:
         error = next((queue.error for queue in queues if queue.error is not None), None)
     notes = _note(layout.OWNER, layout.SNAPSHOT, _snapshot(device, queues))
-    notes += _note(layout.OUR_OWNER, layout.FAULT, _fault(device, error))
+    notes += _note(layout.OUR_OWNER, layout.FAULT, _fault(whose, error))
     write_whole(path, _file(notes, loads))
 
 
@@ -115,12 +121,18 @@ def _queue(queue: DeviceQueue) -> bytes:
     )
 
 
-def _fault(device: Device, error: GpuError | None) -> bytes:
+def _fault(whose: Context, error: GpuError | None) -> bytes:
     kernels = [
         {"name": kernel.name, "address": kernel.entry, "size": kernel.kernel.code_size}
-        for kernel in device.loaded_kernels
+        for kernel in whose.loaded_kernels
     ]
+    waves = error.waves if isinstance(error, KernelError) else ()
     data: bytes = msgpack.packb(
-        {"error": "" if error is None else str(error), "tick": device.now, "kernels": kernels}
+        {
+            "error": "" if error is None else str(error),
+            "tick": whose.now,
+            "kernels": kernels,
+            "waves": [[each.number, each.pc, each.scalars, each.vectors] for each in waves],
+        }
     )
     return data

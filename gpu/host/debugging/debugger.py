@@ -22,6 +22,7 @@ from gpu.compute_unit.wave.hardware_registers import HW_ID
 from gpu.dispatch.launch import GroupStart, StoppedWave
 from gpu.errors import HostError
 from gpu.host.device import Device
+from gpu.host.processes.context import Context
 from gpu.wave_size import LANES
 
 SCALARS: Final = 102
@@ -174,7 +175,7 @@ class Debugger:
             self._on_stop(stop)
 
 
-def need_stepped(device: Device) -> None:
+def need_stepped(device: Context) -> None:
     """Raises HostError for a device whose units run ahead of the clock."""
     if not all(isinstance(unit, FunctionalUnit | TimedUnit) for unit in device.units):
         raise HostError("units that run ahead of the clock do not stop: Device(ahead=False)")

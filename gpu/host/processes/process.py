@@ -15,6 +15,7 @@ from gpu.host.processes.process_view import ProcessView
 from gpu.host.processes.translator import AddressTranslation
 from gpu.host.processors.cpu import Cpu
 from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS
+from gpu.hsa.queue_state import QueueState
 from gpu.memory.virtual.page_table import aperture
 from gpu.memory.virtual.process_space import ProcessSpace
 
@@ -62,15 +63,20 @@ class Process(Context):
         """A DMA engine, with the addresses of this process. Raises HostError."""
         return Dma(self, number, self._agents.dma(number).port.port)
 
+    def forget_translations(self) -> None:
+        """Drop what the TLBs keep, after the host program has written page tables itself."""
+        self._translation.forget_all(self.vmid)
+
     def end(self) -> None:
         """End its waves and its queues, and give back all of its memory; its VMID is free again.
 
-        What was launched completes with an error, as far as its signals are its own.
+        What was launched completes with an error; nothing of it can be read any more.
         """
         if not self.alive:
             return
         for queue in self.queues:
-            self.destroy(queue)
+            self.inactivate(queue, f"{self} has ended")
+            queue.link.state = QueueState.DESTROYED
         self.settle()
         self.alive = False
         self._translation.remove(self.space)

@@ -28,9 +28,10 @@ class ProcessMemory:
 
     def __init__(self, machine: Machine, memory: Memory, vmid: int = 0) -> None:
         self.machine = machine
+        self.units = machine.units
         self.memory = memory
         self.vmid = vmid
-        options = machine.options
+        self.options = options = machine.options
         self._control = ControlPort(machine.activities, vmid=vmid, space=memory.space)
         self.host = DeviceHost(
             machine.loop, memory, self._control, self._interrupt, options.pace.poll

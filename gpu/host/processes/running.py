@@ -56,7 +56,7 @@ def _to_condition(
     loop: Loop, who: Waiting, until: Callable[[], bool] | None, end: int | None
 ) -> None:
     while not (until is not None and until()) and (end is None or loop.memory.now < end):
-        moved = loop.tick(end)
+        moved = loop.tick(end, watched=until is not None)
         who.raise_error()
         if not moved:
             if until is not None and not until():

@@ -63,8 +63,12 @@ class AddressTranslation:
     def remove(self, space: ProcessSpace) -> None:
         """Its requests are refused from now on."""
         del self._spaces[space.vmid]
-        addresses = aperture(space.vmid)
-        self.forget(space.vmid, range(addresses.start >> PAGE_BITS, addresses.stop >> PAGE_BITS))
+        self.forget_all(space.vmid)
+
+    def forget_all(self, vmid: int) -> None:
+        """The entries of all pages of a process may have changed."""
+        addresses = aperture(vmid)
+        self.forget(vmid, range(addresses.start >> PAGE_BITS, addresses.stop >> PAGE_BITS))
 
     def forget(self, vmid: int, pages: range) -> None:
         """The entries of these pages have changed, or will."""

@@ -28,7 +28,7 @@ def book(options: BookOptions) -> None:
             findings = (*compiled.diagnostics, *analyse(compiled.protocol))
             _write(options, compiled, findings, runs, session.results(options.results))
         if not session.protocols:
-            known = what_is_known(named_file(options.protocol), options.include)
+            known = what_is_known(named_file(options.protocol), options.include, options.prelude)
             if known is not None:
                 _write(options, known, known.diagnostics, runs)
 

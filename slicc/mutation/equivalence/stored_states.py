@@ -7,11 +7,12 @@ is found; more may be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from slicc import ir
 from slicc.ir.walk import expressions_in, statements_in
+from slicc.text.lazy_dataclass import dataclass
 
 _POINTERS: Final = (ir.TransactionField.TBE, ir.TransactionField.ENTRY)
 Held = frozenset[ir.TransactionField]

@@ -84,6 +84,31 @@ def test_nor_while_a_function_of_the_host_may_act(device: Device) -> None:
     assert device.now >= start + long(device)
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+def test_a_function_is_asked_beside_a_kernel_that_waits(ahead: bool) -> None:
+    """Units that run ahead of the clock did not come back before the hang detector."""
+    device = Device("GPU_VIPER", cus=2, ahead=ahead)
+    flag, done = spinning(device)
+    device.run(until=lambda: device.now >= 3000)
+    assert 3000 <= device.now < 3200
+    release(flag)
+    device.run(until=lambda: device.packets.completed == 1)
+    assert done.value == 0
+
+
+def test_a_function_ends_a_run_at_the_same_tick_on_all_units() -> None:
+    ends = []
+    for ahead in (True, False):
+        device = Device("GPU_VIPER", cus=2, ahead=ahead)
+        x = device.alloc(np.arange(1000, dtype=np.int32))
+        queue = device.create_queue()
+        queue.dispatch(stored("vadd")["vadd_i"], 1000, 64, [x, x, x])
+        queue.ring()
+        device.run(until=partial(lambda one: one.packets.completed == 1, device))
+        ends.append(device.now)
+    assert ends[0] == ends[1]
+
+
 @pytest.mark.parametrize("until", [False, True])
 def test_but_when_it_waits_for_ever(device: Device, until: bool) -> None:
     _, done = spinning(device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from slicc.book.message_flow import message_flow
 from slicc.book.run_pictures import NoPicture, read_runs
 from slicc.compiled import CompiledProtocol
 from slicc.compiler import compile, what_is_known
+from slicc.diagnostics.model import Diagnostic, Label, Severity
 from tests.slicc.book.test_transition_table import Page
 
 PROTOCOLS = Path(__file__).parents[3] / "protocols"
@@ -56,6 +58,21 @@ def test_links_of_a_single_page_lead_somewhere(name: str) -> None:
     for machine in compiled(name).protocol.machines:
         for member in machine.states.members:
             assert page.links.count(f"#s-{machine.name}-{member.name}") >= 1, "a node of the graph"
+
+
+def test_a_page_tells_nothing_of_the_machine_it_was_made_on() -> None:
+    found = Diagnostic("x", Severity.WARNING, "y", Label(compiled("MI").protocol.span, ""))
+    pages = site(replace(contents(), findings=[found]))
+    assert not any(str(PROTOCOLS).encode() in content for content in pages.values())
+    assert b">MI-cache.sm</h3>" in b"".join(pages.values())
+
+
+@needs_dot
+def test_a_wide_picture_shrinks_as_far_as_it_can_be_read(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_bytes(SVG.replace(b"<svg", b'<svg width="2000" height="9"'))
+    index = site(replace(contents(), runs=read_runs((tmp_path / "a.svg",))))["index.html"].decode()
+    assert 'style="max-width: max(100%, 1300px)" src="data:' in index
+    assert re.search(r'<svg style="max-width: max\(100%, \d+pt\)" width="\d+pt"', index)
 
 
 def test_what_the_search_finds_is_there() -> None:
@@ -104,6 +121,29 @@ def test_a_book_of_what_is_known(tmp_path: Path) -> None:
     ).decode()
     assert "The protocol has 1 error" in page and "unknown-action" in page
     assert 'id="c-L1Cache-I-Load"' in page
+
+
+@pytest.mark.parametrize("part", [0.4, 0.7, 0.97])
+def test_a_book_of_what_is_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: float
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    for file in PROTOCOLS.glob("MI*.s*"):
+        text = file.read_text()
+        if file.name == "MI-cache.sm":
+            text = text[: int(part * len(text))]
+        (tmp_path / file.name).write_text(text)
+    known = what_is_known(tmp_path / "MI.slicc", [tmp_path])
+    assert known is not None
+    found = known.diagnostics
+    syntax = {"unclosed-bracket", "missing-semicolon", "syntax-error"}
+    assert {each.slug for each in found} <= syntax, "nothing that follows from what is not there"
+    text = single_page(
+        Contents(protocol=known.protocol, sources=known.sources, findings=found)
+    ).decode()
+    parsed(text.encode())
+    assert 'id="s-L1Cache-M"' in text and 'id="s-Directory-M"' in text
+    assert ('id="c-L1Cache-I-Load"' in text) == (part > 0.9)
 
 
 @needs_dot

@@ -44,6 +44,7 @@ def tcc(browser: Any, pages: Path) -> Opened:
     return Opened(browser, pages / "m-TCC.html", viewport={"width": 1280, "height": 800})
 
 
+LONG = "a" * 200
 SHOWN = "[...document.querySelectorAll('#m-TCC .cells td')].filter(c => c.className && !c.hidden &&"
 
 
@@ -145,7 +146,7 @@ def test_the_first_columns_are_readable_on_a_projector(tcc: Opened) -> None:
 
 @pytest.fixture(scope="module")
 def tested(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made, known = compile(PROTOCOLS / "MI.slicc"), results("[x]")
+    made, known = compile(PROTOCOLS / "MI.slicc"), results(LONG)
     folder = tmp_path_factory.mktemp("tested")
     contents = Contents(protocol=made.protocol, sources=made.sources, results=known)
     for name, content in site(contents).items():
@@ -169,7 +170,8 @@ def test_what_was_tested_can_be_seen_and_chosen(browser: Any, tested: Path, sche
     way = opened.tab.locator("#c-L1Cache-M-Replacement .way")
     assert not way.locator("li").first.is_visible()
     way.locator("summary").click()
-    assert way.locator("li").all_inner_texts() == ["cpu0 loads", "GETX arrives", "[x]"]
+    assert way.locator("li").all_inner_texts() == ["cpu0 loads", "GETX arrives", LONG]
+    assert way.evaluate("e => e.scrollWidth <= e.clientWidth"), "it stays in its cell"
     assert opened.problems == []
 
 

@@ -56,7 +56,7 @@ def test_cells_show_what_is_known_of_them() -> None:
     text = page(results())
     hit = cell(text, "I", "Load")
     assert "hit 1,234 times" in hit and 'class="go hit survived"' in hit
-    assert "1 killed, 1 survived" in hit and "<li>no request </li>" in hit
+    assert "mutants: 1 killed, 1 survived" in hit and "<li>no request </li>" in hit
     reachable = cell(text, "M", "Replacement")
     assert "reachable in 3 steps" in reachable and "<li>GETX arrives</li>" in reachable
     assert "survived" not in reachable
@@ -68,7 +68,7 @@ def test_lines_actions_and_the_overview_show_mutants() -> None:
     lines = [line for line in text.split("<span ") if 'data-n="7"' in line]
     marked = [line for line in lines if "<i " in line]
     assert len(lines) > 1 and len(marked) == 1, "the line of one file"
-    assert '<i class="survived" title="no request ">2 killed, 1 survived</i>' in marked[0]
+    assert '<i class="survived" title="no request ">mutants: 2 killed, 1 survived</i>' in marked[0]
     row = text.split('id="tested"')[1].split("</table>")[0]
     assert "2 killed, 1 survived" in row and "66.7 %" in row
     assert "1 hit, 1 reachable, not hit, 1 not reached" in row

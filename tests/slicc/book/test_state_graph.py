@@ -183,6 +183,8 @@ def test_reachable_states() -> None:
     assert states_that_are("reachable", SMALL) == {"I", "S", "M", "IS", "IM", "SM"}
     everywhere = machine([("I", "A", "*", [])], {"I": INVALID, "S": READ})
     assert states_that_are("reachable", everywhere) == {"I", "S"}
+    elsewhere = machine([("S", "A", "M", [])], {"I": INVALID, "S": READ, "M": READ})
+    assert states_that_are("reachable", elsewhere) == {"I", "S", "M"}, "a function sets the first"
 
 
 def test_the_same_bytes_whatever_strings_hash_to() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from protocols import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.prng import Prng
 from runtime.requesters.port import AccessKind
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign, Options, handover_rules_of
 from tester.diagnosis.value_attribution import byte_versions
 from tester.engines.choice import Choice
 from tester.engines.selection import PYTHON, choose
@@ -19,6 +20,7 @@ from tester.execution.early_loads import EarlyLoads, EarlyRule, Versions, versio
 from tester.execution.events import Request, Role, Verdict
 from tester.generator.config import GeneratorConfig
 from tester.generator.generator import generate_program
+from tester.native.leg import NativeLegRun
 from tester.program.address_map import MapConfig
 from tester.program.program import GLC, LOAD, RACING_LOAD, AgentSpec
 
@@ -217,3 +219,22 @@ def test_only_racing_loads_show_it_on_both_engines(name: str, tmp_path: Path) ->
         finding.expected,
         finding.got,
     )
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_batch_judges_racing_loads_as_a_leg_alone_does(name: str, tmp_path: Path) -> None:
+    """It derives what stores leave behind itself."""
+    protocol = planted(tmp_path, name)
+    native = choose(Choice.native, protocol, lambda text: None)
+    assert native.native is not None and native.batch is not None
+    fixed = PLANTED[name][4]
+    campaign = Campaign(protocol, Options(1, 10_000, fixed=fixed, leg_episodes=40), native)
+    legs = [campaign.plan(number).leg for number in range(60)]
+    alone = []
+    for leg in legs:
+        run = NativeLegRun(leg, native.native, handover_rules_of(leg))
+        run.run()
+        alone.append((run.failure, run.outcome.ticks))
+    undone = [replace(leg, program=replace(leg.program, derived=False)) for leg in legs]
+    assert [(each.failure, each.ticks) for each in native.batch.run(undone)] == alone
+    assert len({failure for failure, _ in alone}) > 1

@@ -49,6 +49,7 @@ TESTER = {
     "execution/flush": "tester/execution/handover.py",
     "execution/program": "tester/native/program.py",
     "program/arrays": "tester/program/program.py",
+    "program/versions": "tester/execution/early_loads.py",
     "generator/atomics": "tester/program/atomics.py",
     "generator/counter_rng": "tester/counter_rng.py",
     "generator/shared_numbers": "tester/native/shared_numbers.py",

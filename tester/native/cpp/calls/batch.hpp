@@ -15,13 +15,7 @@ struct LegJob {
     const u64* plan;
     u64 plan_words;
     u64* counts;
-    u64 judges_early;  // see ProgramView
-    u64 versions;
-    const u64* version_byte;
-    const i64* version_action;
-    const u8* version_value;
-    const u32* version_episode;
-    const u32* version_agent;
+    u64 judges_early;   // whether racing loads are judged
     RowChange* change;  // nullptr: none
 };
 
@@ -194,25 +188,13 @@ inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView pla
     return false;
 }
 
-// What its racing loads may see.
-inline void judge_early(const LegJob& job, ProgramView& view) {
-    view.judges_early = job.judges_early;
-    view.versions = job.versions;
-    view.version_byte = job.version_byte;
-    view.version_action = job.version_action;
-    view.version_value = job.version_value;
-    view.version_episode = job.version_episode;
-    view.version_agent = job.version_agent;
-}
-
 // Run a leg; its result is in `out`. Returns how many bytes of the arena would have been enough to
 // begin; more than there are: it was not run.
 inline u64 run_leg(const LegJob& job, const BatchMemory& memory, u64* out) {
     out[ResultWord::STATUS] = STATUS_EXHAUSTED;
     Arena arena = {memory.arena, memory.arena_bytes, 0};
-    PreparedLeg* leg = prepare_leg(job.program, arena);
+    PreparedLeg* leg = prepare_leg(job.program, job.judges_early, arena);
     if (!leg) return arena.used;
-    judge_early(job, leg->views[0]);
     PlanView plan;
     if (!read_plan(job.plan, job.plan_words, plan) || !plan_fits(plan)) return 0;
     while (run_prepared(job, *leg, plan, memory, out)) continue;

@@ -8,6 +8,7 @@
 #include "execution/flush.hpp"
 #include "program/expectations.hpp"
 #include "program/read_back.hpp"
+#include "program/versions.hpp"
 #include "system/api.hpp"
 
 inline constexpr u64 MOST_STEADY_TICKS = 100000;  // of one run to rest between two returns
@@ -79,11 +80,12 @@ inline bool flush_parts(const ProgramArrays& p, Arena& arena, PreparedLeg& leg) 
 
 // Everything that a leg needs beside its system, at the start of the arena. nullptr: there is not
 // enough room; arena.used is then a lower bound of what is needed.
-inline PreparedLeg* prepare_leg(ProgramArrays p, Arena& arena) {
+inline PreparedLeg* prepare_leg(ProgramArrays p, bool judges_early, Arena& arena) {
     PreparedLeg* leg = arena.zeros<PreparedLeg>(1);
     if (!leg || (!p.expected && !derive_program(p, arena)) ||
         !view_program(p, arena, leg->views[0]) ||
         !final_memory(p, leg->views[0], arena, leg->final) ||
+        (judges_early && !program_versions(p, leg->final, arena, leg->views[0])) ||
         !read_back_program(p, leg->final, arena, leg->views[1], leg->reader_requester) ||
         !flush_parts(p, arena, *leg))
         return nullptr;

@@ -74,6 +74,22 @@ def test_through_the_caches(files: dict[str, str], tmp_path: Path) -> None:
     assert re.search(r"^  Vector +Load \d+ in I", answer.out, re.M)
 
 
+def test_in_a_process(files: dict[str, str], tmp_path: Path) -> None:
+    stats, core = tmp_path / "stats.json", tmp_path / "core"
+    call = ("run", files["vadd"], "vadd", *VADD, "--process", "--verify", "--cus", "1")
+    answer = gcn(*call, "--set", "gpu.tlb.entries=3", "--stats", str(stats))
+    assert (answer.status, answer.err) == (0, "")
+    assert "verified: 3 buffers" in answer.out
+    tlbs = json.loads(stats.read_text())["tlb"]
+    assert tlbs["vector 0"]["misses"] >= 3 and tlbs["walks"] > 3
+    bad = gcn(*call, "--set", "gpu.tlb.entries=0")
+    assert bad.status == 2 and "gpu.tlb.entries = 0: not a whole number" in bad.err
+    fault = gcn("run", files["device_hsa"], "trapk", "--grid", "1", "--arg", "i32[1]=-1",
+                "--functional", "--process", "--core", str(core))  # fmt: skip
+    assert fault.status == 2 and "process 8, queue 0" in fault.err
+    assert "trapk" in gcn("core", str(core)).out
+
+
 def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
     answer = gcn("run", files["calls"], "call_rec", "--grid", "10", "--arg", "inout:i32[10]=iota",
                  "--scratch", "4096", "--functional", "-q")  # fmt: skip

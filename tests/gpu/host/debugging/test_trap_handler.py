@@ -7,14 +7,17 @@ import pytest
 
 from gpu import Buffer, Device, Signal
 from gpu.compute_unit.program.decoded_program import bind_one
-from gpu.compute_unit.program.trap_handler import enter
+from gpu.compute_unit.program.trap_handler import enter, violate
 from gpu.compute_unit.timed_unit import TimedUnit
+from gpu.compute_unit.wave.hardware_registers import MEM_VIOL, TRAPSTS
 from gpu.errors import HostError, KernelError
 from gpu.generation import Generation
 from gpu.host.debugging.trap_handler import set_trap_handler
+from gpu.host.processes.context import Context
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
 from gpu.isa.encoding.decoder import decode_at
+from gpu.memory.address_space import Unmapped
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.encoding import wavefront
 from tests.gpu.compute_unit.harness import Bench, run_timed
@@ -22,6 +25,12 @@ from tests.gpu.compute_unit.machine_code import code
 from tests.gpu.kernels.stored import stored
 
 S_TRAP_3 = bytes.fromhex("030092bf")
+ADD_4, ADD_0 = bytes.fromhex("70847080"), bytes.fromhex("70807080")
+IS_2, IS_0 = bytes.fromhex("728206bf"), bytes.fromhex("728006bf")
+CONTINUES = code("trap_handler").replace(ADD_4, ADD_0)
+"""Returns to where it came from."""
+REPORTS = code("trap_handler").replace(IS_2, IS_0)
+"""Reports number 0, and no trap."""
 S_RFE_S0 = bytes.fromhex("001f80be")
 
 
@@ -30,10 +39,10 @@ def device(request: pytest.FixtureRequest) -> Device:
     return Device(cus=1) if request.param == "functional" else Device(memory=FlatMemory(cus=1))
 
 
-def with_handler(device: Device) -> Buffer:
+def with_handler(device: Context, program: bytes | None = None) -> Buffer:
     """The handler; where it stores the numbers of traps."""
     seen = device.alloc(np.zeros(1, np.uint32), mtype="cc")
-    handler = device.alloc(np.frombuffer(code("trap_handler"), np.uint8))
+    handler = device.alloc(np.frombuffer(program or code("trap_handler"), np.uint8))
     set_trap_handler(device, handler.address, seen.address)
     return seen
 
@@ -58,6 +67,50 @@ def test_a_handler_that_reports_an_error(device: Device) -> None:
     assert seen.numpy().tolist() == [2]
     assert (failed.value, queue.state) == (ERROR_VALUE, QueueState.INACTIVE)
     assert all(unit.idle for unit in device.units)
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_memory_violation_that_the_handler_returns_from(device: Device, in_process: bool) -> None:
+    """The kernel continues with its next instruction; what was refused has not happened."""
+    where = device.create_process() if in_process else device
+    seen = with_handler(where, CONTINUES)
+    seen.write(np.array([77], np.uint32))
+    a, c, done = where.alloc(np.arange(64, dtype=np.int32)), where.alloc(np.zeros(64)), Signal(1)
+    queue = where.create_queue()
+    gone = where.alloc(a.numpy())
+    where.free(gone)
+    queue.dispatch(stored("vadd")["vadd_i"], 64, 64, [a, gone, c], completion=done)
+    queue.ring()
+    where.run(until=done)
+    assert seen.numpy().tolist() == [0], "which is the number of no trap"
+    assert queue.state is QueueState.ACTIVE
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_memory_violation_in_the_handler(device: Device, in_process: bool) -> None:
+    """It takes what is no queue for one."""
+    where = device.create_process() if in_process else device
+    with_handler(where, REPORTS)
+    gone, failed = where.alloc(np.zeros(64, np.int32)), Signal(1)
+    where.free(gone)
+    queue = where.create_queue()
+    queue.dispatch(stored("vadd")["vadd_i"], 64, 64, [gone] * 3, completion=failed)
+    queue.ring()
+    with pytest.raises(KernelError, match=r"`s_(load|store)_dwordx2 ttmp.*nothing is mapped"):
+        where.run()
+    assert all(unit.idle for unit in device.units)
+
+
+def test_what_a_handler_is_told_of_a_violation() -> None:
+    wave = wavefront()
+    assert not violate(wave, Unmapped(0, 0, "")), "there is no handler"
+    wave.group.start.trap_handler = (0x5000, 0x6000)
+    wave.pc = 0x1_0000_2008
+    assert not violate(wave, IndexError()), "a fault of the code"
+    assert violate(wave, Unmapped(0, 0, ""))
+    assert (wave.pc, wave.sgprs[112:114]) == (0x5000, [0x2008, 1])
+    assert wave.hardware[TRAPSTS] == MEM_VIOL
+    assert not violate(wave, Unmapped(0, 0, "")), "it is in the handler"
 
 
 def test_without_a_handler_again(device: Device) -> None:

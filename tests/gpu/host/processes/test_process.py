@@ -16,7 +16,7 @@ from gpu.memory.virtual.page_table import VMIDS, aperture
 from tests.gpu.host.processes.devices import EACH, MakeDevice, with_cores, with_small_tlbs
 from tests.gpu.kernels.stored import stored
 
-N = 3000
+N = 2100
 X = np.arange(N, dtype=np.int32)
 
 
