@@ -204,6 +204,7 @@ class Campaign:
             self._prng.fork("deck"),
             number,
             machine_roles.has_gpu(self.protocol.description),
+            machine_roles.has_bus(self.protocol.description),
         )
 
     def plan(self, number: int, turn: Turn | None = None) -> Plan:

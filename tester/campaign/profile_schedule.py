@@ -120,14 +120,25 @@ _CPU_ROTATION: Final = (
     Turn("bank-skew"),
     Turn("starvation"),
 )
+_LATE_OWNERS: Final = Turn(
+    "hot-ping-pong", {**_ONE_SLOT.pinned, "load_percent": (5, 30), "delays": "skewed"}
+)
+"""Many writers of which each has several lines to hand over, one after the other: what they ask for
+themselves arrives before their own request has its turn on the bus."""
+_BUS_ROTATION: Final = (*_CPU_ROTATION, *[_LATE_OWNERS] * 8)
+"""A cache on a bus answers requests in their order, so that it may have to wait with its own."""
 
 
-def rotation(is_gpu: bool) -> tuple[Turn, ...]:
+def rotation(is_gpu: bool, on_bus: bool = False) -> tuple[Turn, ...]:
     """What `default` deals in a round: each turn as often as it is there."""
+    if on_bus:
+        return _BUS_ROTATION
     return _GPU_ROTATION if is_gpu else _CPU_ROTATION
 
 
-def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> Turn:
+def turn_of_leg(
+    profile: str, prng: Prng, number: int, is_gpu: bool = True, on_bus: bool = False
+) -> Turn:
     """What leg `number` runs: for `default` every profile in turn, in an order that is drawn for
     every round, so that a short run covers (nearly) all of them."""
     if profile != DEFAULT:
@@ -136,7 +147,7 @@ def turn_of_leg(profile: str, prng: Prng, number: int, is_gpu: bool = True) -> T
     if number < len(opening):
         order = shuffled(CounterRng(prng.fork("opening")), len(opening))
         return opening[int(order[number])]
-    deck = rotation(is_gpu)
+    deck = rotation(is_gpu, on_bus)
     turn, place = divmod(number - len(opening), len(deck))
     order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(deck))
     return deck[int(order[place])]

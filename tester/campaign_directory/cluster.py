@@ -136,6 +136,7 @@ class ClusterCrew:
 
     def __init__(self, client: Any, job: Job, left: Callable[[], float | None]) -> None:
         self._client = client
+        self._wait: Callable[..., Any] = import_module("distributed").wait
         self._left = left
         self._key = uuid.uuid4().hex
         self._job = client.submit(_same, job, pure=False)
@@ -184,7 +185,9 @@ class ClusterCrew:
             if left == 0.0:
                 raise OutOfTime
             try:
-                found = future.result(timeout=_LOOK if left is None else min(left, _LOOK))
+                self._wait(future, timeout=_LOOK if left is None else min(left, _LOOK))
+                # To fetch a result may take longer than a look where a machine is busy.
+                found = future.result(timeout=left)
             except TimeoutError:
                 continue
             except KilledWorker as error:
@@ -208,20 +211,21 @@ def cluster_crew(
     """The workers of a scheduler, or so many of a cluster on this machine. Raises ConfigError."""
     with ExitStack() as stack:
         client = stack.enter_context(_client(scheduler, workers))
-        for there in set(_asked(client, installed_version).values()):
+        for there in _asked(client, installed_version):
             _check_version(there, job.version)
         if not client.nthreads():
             notify("the scheduler has no workers yet; legs wait for them")
         yield ClusterCrew(client, job, left)
 
 
-def _asked(client: Any, question: Callable[[], str]) -> dict[str, str]:
-    """What each worker answers."""
-    try:
-        answers: dict[str, str] = client.run(question)
-    except ImportError as error:
-        raise ConfigError(f"a worker cannot run legs: {error}") from None
-    return answers
+def _asked(client: Any, question: Callable[[], str]) -> set[str]:
+    """What workers answer, without those that have just ended: each is asked again with its first
+    leg. Raises ConfigError."""
+    answers = client.run(question, on_error="return").values()
+    for each in answers:
+        if isinstance(each, ImportError):
+            raise ConfigError(f"a worker cannot run legs: {each}")
+    return {each for each in answers if isinstance(each, str)}
 
 
 @contextmanager
@@ -235,23 +239,46 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
     with ExitStack() as stack:
         address: Any = scheduler
         if scheduler is None:
-            address = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.ERROR,
-                )
-            )
+            address = stack.enter_context(_local_cluster(distributed, workers))
         try:
-            client = stack.enter_context(distributed.Client(address, timeout=_PATIENCE))
+            client = distributed.Client(address, timeout=_PATIENCE)
+            stack.callback(_ended, client)
             _check_dask(client.get_versions())
         except (OSError, TimeoutError, ValueError, KeyError, ImportError) as error:
-            first = f"{error}".partition("\n")[0]
+            where = "--local-cluster" if scheduler is None else f"--scheduler {scheduler}"
             raise ConfigError(
-                f"--scheduler {scheduler}: no scheduler answers there: {first}"
+                f"{where}: no scheduler answers there: {_first_line(error)}"
             ) from None
         yield client
+
+
+@contextmanager
+def _local_cluster(distributed: Any, workers: int) -> Iterator[Any]:
+    try:
+        cluster = distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.ERROR,
+        )
+    except (OSError, TimeoutError, RuntimeError) as error:
+        raise ConfigError(
+            f"--local-cluster {workers}: its workers do not start: {_first_line(error)}"
+        ) from None
+    try:
+        yield cluster
+    finally:
+        _ended(cluster)
+
+
+def _ended(what: Any) -> None:
+    """The results are here: a machine that is too busy to end it in time costs none of them."""
+    with suppress(OSError, TimeoutError, AssertionError):
+        what.close()
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{error}".partition("\n")[0]
 
 
 def _check_dask(versions: Mapping[str, Any]) -> None:

@@ -112,9 +112,10 @@ class LegSeries:
 
     def _resumed_guide(self) -> Guide:
         """As it was before the first leg that is to be run."""
-        gpu = machine_roles.has_gpu(self._protocol.description)
+        system = self._protocol.description
+        gpu, bus = machine_roles.has_gpu(system), machine_roles.has_bus(system)
         profile = self._options.profile
-        deck = profile_schedule.rotation(gpu) if profile == DEFAULT else (Turn(profile),)
+        deck = profile_schedule.rotation(gpu, bus) if profile == DEFAULT else (Turn(profile),)
         guide = Guide(Prng(self._options.seed).fork("guide"), deck, self._options.fixed)
         first = Guide.first_of_use(self._first)
         guide.skip(first)

@@ -153,6 +153,11 @@ def has_gpu(description: SystemDescription) -> bool:
     return "gpu" in agent_kinds(description).values()
 
 
+def has_bus(description: SystemDescription) -> bool:
+    """Whether processors see each other's requests on a bus."""
+    return description.network.kind == "bus" and not has_gpu(description)
+
+
 def undriven(protocol: ProtocolInfo, description: SystemDescription) -> list[str]:
     """Machines with a port for a requester that no agents of a completed description use."""
     used = {

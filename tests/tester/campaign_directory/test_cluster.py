@@ -8,7 +8,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,10 +83,12 @@ def test_a_cluster_leaves_what_one_process_leaves(
     """One of three workers is killed while legs are under way."""
     directory = tmp_path / "cluster"
     killed: list[int] = []
+    over = threading.Event()
 
     def kill() -> None:
         while legs(directory) < 40:
-            time.sleep(0.02)
+            if over.wait(0.02):
+                return
         worker = next(iter(three_workers.workers.values()))
         killed.append(worker.pid)
         os.kill(worker.pid, signal.SIGKILL)
@@ -96,8 +97,11 @@ def test_a_cluster_leaves_what_one_process_leaves(
     thread.start()
     address = three_workers.scheduler_address
     given = options(directory, guide=True, episodes=800, scheduler=address)
-    assert campaign(given) == 0
-    thread.join()
+    try:
+        assert campaign(given) == 0
+    finally:
+        over.set()
+        thread.join()
     assert killed
     assert contents(directory) == contents(expected)
 
@@ -137,7 +141,7 @@ def test_workers_and_schedulers_of_other_versions(
 ) -> None:
     address = three_workers.scheduler_address
     with monkeypatch.context() as patch:
-        patch.setattr(cluster, "_asked", lambda client, question: {"worker": "0.0.1"})
+        patch.setattr(cluster, "_asked", lambda client, question: {"0.0.1"})
         with pytest.raises(ConfigError, match=r"the workers have version 0\.0\.1"):
             campaign(options(tmp_path / "a", scheduler=address))
     versions = {

@@ -16,7 +16,7 @@ from runtime.description.inference import complete
 from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
 from tester import limits
-from tester.campaign.profile_schedule import turn_of_leg
+from tester.campaign.profile_schedule import rotation, turn_of_leg
 from tester.errors import ConfigError
 from tester.generator.generator import generate_program
 from tester.program.verifier import verify
@@ -122,6 +122,15 @@ def test_the_first_five_legs_have_what_short_runs_need(is_gpu: bool) -> None:
         }
         assert smaller == {False, True}
         assert "starvation" in {turn.profile for turn in turns}
+
+
+def test_a_bus_has_turns_of_its_own() -> None:
+    """Owners that are late, beside all that processors have anyway."""
+    late = [turn for turn in rotation(False, True) if turn.pinned.get("send_slots")]
+    assert len(late) > len([turn for turn in rotation(False) if turn.pinned.get("send_slots")])
+    assert all(turn in rotation(False, True) for turn in rotation(False))
+    with_bus, without = (load_protocol(name).description for name in ("MSI_Snoop", "MSI"))
+    assert machine_roles.has_bus(with_bus) and not machine_roles.has_bus(without)
 
 
 def test_system_legs_are_many_and_short() -> None:
