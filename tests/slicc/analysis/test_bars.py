@@ -19,6 +19,7 @@ from slicc.analysis.product.exploration import Draws
 from slicc.analysis.reachable import walked
 from slicc.compiler import compile
 from slicc.diagnostics.model import Diagnostic
+from slicc.loading import texts
 from tests.gem5.checkout import DRIVERS
 from tests.sampling import sampled
 from tests.slicc.analysis.edits import with_machine, without_transition
@@ -33,6 +34,36 @@ def test_shipped_protocols_have_no_finding_that_is_not_allowed(name: str) -> Non
     compiled = compile(shipped()[name])
     found = [*compiled.diagnostics, *analyse(compiled.protocol)]
     assert without_allowed(found, compiled.sources) == ([], [])
+
+
+def test_findings_with_kept_trees_are_those_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each of a few edits, drawn from all lines of actions in the table."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for path in shipped()["MSI"].parent.glob("MSI*"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    edited = tmp_path / "MSI-dir.sm"
+    lines = edited.read_text().splitlines()
+    first = next(number for number, line in enumerate(lines) if "transition(" in line)
+    actions = [n for n in range(first, len(lines)) if lines[n].strip().endswith(";")]
+    draws = Draws(3)
+    for _ in range(5):
+        lines[draws.one_of(actions)] = ""
+        edited.write_text("\n".join(lines))
+        kept = found_in(tmp_path / "MSI.slicc")
+        with monkeypatch.context() as without:
+            without.setattr(texts, "kept_tree", lambda path, source: None)
+            assert found_in(tmp_path / "MSI.slicc") == kept
+    assert kept, "the last text has five mistakes"
+
+
+def found_in(driver: Path) -> list[tuple[str, str, str, int]]:
+    compiled = compile(driver)
+    return [
+        (one.slug, one.headline, one.primary.span.file.name, one.primary.span.start)
+        for one in (*compiled.diagnostics, *analyse(compiled.protocol, steps=100))
+    ]
 
 
 # ------------------------------------------------------------------ unhandled pairs
