@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gpu.cli.litmus.report import block, summary
 from gpu.cli.options import LitmusOptions
+from gpu.code_object.targets import DEFAULT_PROCESSOR
 from gpu.errors import GpuError
 from gpu.litmus.library import SUFFIX, names, shipped
 from gpu.litmus.scenario import Test, read_test
@@ -32,7 +33,8 @@ def litmus(options: LitmusOptions) -> int:
             print(f"{name:<28} {printable(shipped(name).scenario.title)}".rstrip())
         return 0
     tests = {word: _read(word) for word in options.tests or names()}
-    machine = Machine(engine=EngineChoice(options.engine.value))
+    processor = options.target or DEFAULT_PROCESSOR
+    machine = Machine(engine=EngineChoice(options.engine.value), processor=processor)
     results = []
     with _workers(options.jobs) as workers:
         for name, test in tests.items():

@@ -60,6 +60,12 @@ def test_names_that_are_near_are_proposed(tmp_path: Path) -> None:
     assert answer.status == 2 and "cannot read" in answer.err
 
 
+def test_processors_that_do_not_run_are_refused() -> None:
+    answer = gcn("litmus", "cas", "--target", "gfx90a")
+    assert (answer.status, answer.out) == (2, "")
+    assert "'gfx90a' does not run here; gfx803 and gfx900 do" in answer.err
+
+
 def test_list() -> None:
     answer = gcn("litmus", "--list")
     assert [line.split()[0] for line in answer.out.splitlines()] == list(names())
