@@ -188,4 +188,7 @@ class LitmusOptions:
         None, "The processor that the kernels are for [gfx803].", metavar="NAME", read=_processor
     )
     engine: Engine = option(Engine.AUTO, "What runs the caches.", shows_default=True)
+    mutate: bool = option(
+        False, "Leave out each wait, invalidation and bit in turn, and say which of them shows."
+    )
     list_: bool = option(False, "List the shipped tests, and run none.", "--list")

@@ -81,3 +81,20 @@ def test_a_forbidden_outcome_is_explained() -> None:
     assert lines[:2] == ["FAILED MP, 1 runs", row]
     assert "  " + explain(test.program, stale, test.rules).splitlines()[0] in lines
     assert lines[-1].startswith("  run 0 of seed 1: group 0 on unit")
+
+
+def test_mutants_are_counted() -> None:
+    answer = gcn("litmus", "CoWW+relaxed+wavefront", "--mutate", "--runs", "1")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.splitlines() == [
+        "CoWW+relaxed+wavefront",
+        "0 mutants: 0 shown of 0 that matter, 0 needless",
+    ]
+
+
+def test_a_missed_mutant_is_a_failure() -> None:
+    answer = gcn("litmus", "MP+acq-rel+agent", "--mutate", "--runs", "1")
+    assert answer.status == 1 and answer.err == ""
+    assert "  needless  operation 1 of thread 1: s_waitcnt" in answer.out
+    assert "  MISSED    operation 2 of thread 1: s_waitcnt" in answer.out
+    assert answer.out.splitlines()[-1].startswith("12 mutants: 0 shown of 6 that matter (0.0 %)")
