@@ -6,6 +6,8 @@ broken where there is one, and the value that broke it. Command lines print the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 
 class GpuError(Exception):
     """Base of all errors of a device and its host API."""
@@ -43,13 +45,35 @@ class QueueError(RuleError):
     """The packet is malformed: its queue stops and the packet does not complete."""
 
 
-class KernelError(GpuError):
-    """A wave stopped its kernel: a trap, an unmapped address, an instruction without meaning."""
+@dataclass(frozen=True, slots=True)
+class WaveRegisters:
+    """What a wave held when its group failed. ``number``: in its group. ``scalars``: by operand
+    code. ``vectors``: 64 dwords of each vector register, one after the other."""
 
-    def __init__(self, kernel: str, where: str, why: str) -> None:
+    number: int
+    pc: int
+    scalars: tuple[int, ...]
+    vectors: bytes
+
+    def vector(self, register: int, lane: int) -> int:
+        """Raises IndexError for a register that it has not."""
+        at = 4 * (64 * register + lane)
+        if not 0 <= lane < 64 or not 0 <= at < len(self.vectors):
+            raise IndexError(f"no v{register} of lane {lane}")
+        return int.from_bytes(self.vectors[at : at + 4], "little")
+
+
+class KernelError(GpuError):
+    """A wave stopped its kernel: a trap, an unmapped address, an instruction without meaning.
+    ``waves``: those of its group, where the units have them."""
+
+    def __init__(
+        self, kernel: str, where: str, why: str, waves: tuple[WaveRegisters, ...] = ()
+    ) -> None:
         super().__init__(f"{where}: kernel {kernel}: {why}")
         self.kernel = kernel
         self.why = why
+        self.waves = waves
 
 
 class InactiveQueueError(GpuError):

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from protocols.checkout_order import orders_of, script_of
 from protocols.known_defects import NO_BODIES, Bodies, may_show
-from runtime.controller.declarations import Parameter
+from runtime.controller.declarations import BufferParameter, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import (
     BufferDescription,
@@ -238,13 +238,29 @@ def _declared(protocol: ProtocolInfo) -> dict[str, set[str]]:
     return {m.MACHINE: {parameter.name for parameter in m.PARAMETERS} for m in protocol.machines}
 
 
+def _unordered(protocol: ProtocolInfo) -> dict[str, set[str]]:
+    """Buffers of each machine that the protocol itself declares with ``ordered="false"``."""
+    return {
+        machine.MACHINE: {
+            parameter.name
+            for parameter in machine.PARAMETERS
+            if isinstance(parameter, BufferParameter) and parameter.ordered_hint is False
+        }
+        for machine in protocol.machines
+    }
+
+
 def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
-    """The description without what the protocol does not declare, and without its name."""
+    """The description without what the protocol does not declare, and without its name.
+
+    Order that a text states itself, as older ones do, is that of the text.
+    """
     declared = _declared(protocol)
     of = {name: machine.of for name, machine in known.machines.items() if machine.of is not None}
     declared |= {name: declared[machine] for name, machine in of.items() if machine in declared}
+    free = _unordered(protocol)
     machines = {
-        name: _fit_machine(machine, declared[name], declared)
+        name: _fit_machine(machine, declared[name], declared, free[machine.of or name])
         for name, machine in known.machines.items()
         if name in declared
     }
@@ -272,9 +288,13 @@ def fit(known: SystemDescription, protocol: ProtocolInfo) -> SystemDescription:
 
 
 def _fit_machine(
-    known: MachineDescription, names: set[str], declared: Mapping[str, set[str]]
+    known: MachineDescription,
+    names: set[str],
+    declared: Mapping[str, set[str]],
+    unordered: set[str],
 ) -> MachineDescription:
-    """``declared``: names of the parameters of each machine, ``names``: of this one."""
+    """``declared``: names of the parameters of each machine, ``names``: of this one;
+    ``unordered``: those of its buffers that keep no order."""
 
     def has(place: str | None) -> bool:
         machine, _, name = (place or "").partition(".")
@@ -293,7 +313,11 @@ def _fit_machine(
         upstream=tuple(name for name in known.upstream if name in declared),
         caches=_kept(known.caches, names),
         buffers={
-            name: buffer if has(buffer.joined) else replace(buffer, joined=None)
+            name: replace(
+                buffer,
+                joined=buffer.joined if has(buffer.joined) else None,
+                ordered=buffer.ordered and name not in unordered,
+            )
             for name, buffer in _kept(known.buffers, names).items()
         },
     )

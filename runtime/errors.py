@@ -33,6 +33,7 @@ class ErrorKind(Enum):
     EMPTY_BUFFER = "empty_buffer"
     WRONG_MESSAGE = "wrong_message"
     NEGATIVE_LATENCY = "negative_latency"
+    OUT_OF_ORDER = "out_of_order"
     TOO_MANY_TRANSITIONS = "too_many_transitions"
     MESSAGE_WITHOUT_DESTINATION = "message_without_destination"
     UNDELIVERABLE = "undeliverable"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from gpu.compute_unit.wave.saved_state import (
     unpack_group,
 )
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
-from gpu.dispatch.launch import SavedGroup
+from gpu.dispatch.launch import Fault, SavedGroup
+from gpu.errors import WaveRegisters
 
 W = TypeVar("W", bound=Wavefront)
 
@@ -77,6 +78,11 @@ class PreemptableResidents(Residents[W]):
         unpack_group(resident, saved.data)
         self._enter_again(resident)
 
+    def _fail(self, group: Group[W], fault: Fault) -> None:
+        if not fault.waves:
+            fault.waves = tuple(_registers(wave) for wave in group.waves)
+        super()._fail(group, fault)
+
     def _of(self, queue: int) -> list[Group[W]]:
         return [group for group in self._groups if group.start.queue == queue]
 
@@ -89,3 +95,7 @@ class PreemptableResidents(Residents[W]):
         self._groups.append(group)
         with self.hang_detector.moving():
             self._entered(group)
+
+
+def _registers(wave: Wavefront) -> WaveRegisters:
+    return WaveRegisters(wave.number, wave.pc, tuple(wave.sgprs), wave.vgprs.tobytes())

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from gpu.errors import WaveRegisters
 from gpu.generation import Generation
 
 
@@ -130,6 +131,8 @@ class Fault(Exception):
     def __init__(self, message: str, group: GroupStart | None = None) -> None:
         super().__init__(message)
         self.group = group
+        self.waves: tuple[WaveRegisters, ...] = ()
+        """The waves of the group, once it was removed."""
 
 
 class GroupListener(Protocol):

@@ -46,7 +46,6 @@ class BareDevice(Context):
     ) -> None:
         observer = NoObserver() if observer is None else observer
         machine = Machine(memory, units, options, mover, observer, trace, waves_per_unit)
-        self.options = options
         self.packets = machine.packets
         self._scheduler = machine.scheduler
         self._dispatcher = machine.dispatcher

@@ -81,6 +81,8 @@ class Allocation:
     """``start`` as an array without dimensions."""
     contents: Contents | None = field(default=None, repr=False)
     """What a flat memory keeps here, once it has been touched."""
+    behind: Allocation | None = field(default=None, repr=False)
+    """In the space of a process: the memory of the device that it is."""
 
     def limit(self, whole_pages: bool) -> int:
         """The address behind the last byte that may be accessed. ``whole_pages``: by the device
@@ -110,8 +112,9 @@ class AddressSpace:
     def __init__(self, first: int = FIRST_ADDRESS, last: int = LAST_ADDRESS) -> None:
         self._starts: list[int] = []
         self._allocations: list[Allocation] = []
+        self.addresses = range(first, last)
+        """Those that there can be."""
         self._next = first
-        self._last = last
 
     @property
     def allocations(self) -> tuple[Allocation, ...]:
@@ -186,7 +189,7 @@ class AddressSpace:
         alignment = max(alignment, PAGE)
         start = self._next + alignment - 1 & -alignment
         end = start + (size + PAGE - 1 & -PAGE)
-        if end + PAGE > self._last:
+        if end + PAGE > self.addresses.stop:
             raise ValueError(f"{name}: {size:,} bytes do not fit into the address space")
         self._next = end + PAGE
         return start, end

@@ -472,7 +472,7 @@ class PacketProcessor:
     def _kernel_failed(self, link: Connection, run: KernelRun) -> None:
         assert run.fault is not None, "a failure was reported without a fault"
         where = f"{link.name}, packet {run.around.packet_id}"
-        self.stop(link, KernelError(run.kernel, where, str(run.fault)))
+        self.stop(link, KernelError(run.kernel, where, str(run.fault), run.fault.waves))
         self._dispatcher.kill(link.queue, run.fault)
 
     def _interrupted(self, link: Connection, message: int) -> None:

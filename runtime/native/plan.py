@@ -336,6 +336,7 @@ class _Exporter:
                 BufferWord.ORDERED: buffer.ordered,
                 BufferWord.CONSUMER: consumer,
                 BufferWord.DELAY: delay,
+                BufferWord.STRICT: buffer.strict,
             },
         )
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 MAGIC: Final = 0x31564C53
-VERSION: Final = 6
+VERSION: Final = 7
 NONE: Final = (1 << 64) - 1
 """No tick, no address, no object."""
 
@@ -62,6 +62,7 @@ class BufferWord(IntEnum):
     ORDERED = 1
     CONSUMER = 2
     DELAY = 3
+    STRICT = 4
 
 
 class PortWord(IntEnum):

@@ -74,7 +74,8 @@ class Occupancy:
 
 
 class MessageBuffer(Occupancy):
-    """Messages for one consumer. ``ordered``: a message never arrives before an earlier one."""
+    """Messages for one consumer. ``ordered``: a message never arrives before an earlier one;
+    ``strict``: nor is one sent that would be due before it, whatever the random delays."""
 
     __slots__ = (
         "_path",
@@ -82,10 +83,12 @@ class MessageBuffer(Occupancy):
         "consumer",
         "delays",
         "last_arrival",
+        "last_due",
         "messages",
         "ordered",
         "put",
         "stalled",
+        "strict",
         "waiting",
     )
 
@@ -97,9 +100,11 @@ class MessageBuffer(Occupancy):
         *,
         engine: Engine,
         delays: Delays | None = None,
+        strict: bool = False,
     ) -> None:
         Occupancy.__init__(self, name, capacity, engine)
         self.ordered = ordered
+        self.strict = strict and ordered
         self.delays = delays
         self._path: SendPath | None = None
         self.messages: deque[Message] = deque()
@@ -108,6 +113,7 @@ class MessageBuffer(Occupancy):
         self.consumer: Consumer | None = None
         self.bit = 0
         self.last_arrival = 0
+        self.last_due = 0
         self.waiting: deque[HeldSender] = deque()
 
     def set_consumer(self, consumer: Consumer) -> None:
@@ -116,7 +122,7 @@ class MessageBuffer(Occupancy):
             raise ValueError(f"{self.name} has two consumers")
         self.consumer = consumer
         self.bit = consumer.bit
-        if not self.capacity:
+        if not (self.capacity or self.strict):
             self._path = fast_send_path(self, self.engine, self)
 
     # ------------------------------------------------------------ sending
@@ -142,6 +148,8 @@ class MessageBuffer(Occupancy):
         engine = self.engine
         now = engine.now
         tick = now + latency
+        if self.strict and not bypass:
+            self._expect_order(tick)
         if self.delays is not None:
             tick += self.delays.next(message)
         if self.ordered and not (bypass and tick < self.last_arrival):
@@ -158,6 +166,15 @@ class MessageBuffer(Occupancy):
         if tick <= now and latency < 0:
             raise ProtocolError(ErrorKind.NEGATIVE_LATENCY, f"latency {latency} into {self.name}")
         engine.post(self.put, message, tick, self.bit)
+
+    def _expect_order(self, due: int) -> None:
+        if due < self.last_due:
+            raise ProtocolError(
+                ErrorKind.OUT_OF_ORDER,
+                f"message enqueued into {self.name}, which is ordered, is due at {due}, the one "
+                f"before at {self.last_due}",
+            )
+        self.last_due = due
 
     def in_order(self, tick: int) -> int:
         """The arrival of a message due at ``tick``: not before the last one's."""

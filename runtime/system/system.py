@@ -497,7 +497,9 @@ class _Builder:
             if name in self.buffers:
                 return self.buffers[name]
             described = self.description.machines[group].buffers[key]
-        buffer = self._message_buffer(name, described, parameter.virtual_network is None)
+        internal = parameter.virtual_network is None
+        strict = internal and parameter.direction is None and parameter.ordered_hint is True
+        buffer = self._message_buffer(name, described, internal, strict)
         if parameter.virtual_network is not None:
             try:
                 self.network.attach(identity, buffer, parameter.virtual_network)
@@ -508,12 +510,18 @@ class _Builder:
         return buffer
 
     def _message_buffer(
-        self, name: str, described: BufferDescription, delayed: bool
+        self, name: str, described: BufferDescription, delayed: bool, strict: bool = False
     ) -> MessageBuffer:
-        """A buffer with delays of its own unless the network's channels bring them."""
+        """A buffer with delays of its own unless the network's channels bring them. ``strict``: a
+        queue to itself that a machine declares as ordered; gem5 panics where it breaks that."""
         delays = self.delays.channel(name) if delayed else None
         buffer = MessageBuffer(
-            name, described.capacity, described.ordered, engine=self.engine, delays=delays
+            name,
+            described.capacity,
+            described.ordered,
+            engine=self.engine,
+            delays=delays,
+            strict=strict,
         )
         self.buffers[name] = buffer
         return buffer

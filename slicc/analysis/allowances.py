@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from slicc.analysis.rule import finding
 from slicc.diagnostics.model import Diagnostic, Severity
 from slicc.source import SourceFile, Span
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 
 _COMMENT = re.compile(r"//[ \t]*slicc:[ \t]*allow\(([^)\n]*)\)[ \t]*([^\n]*)")

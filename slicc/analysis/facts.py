@@ -6,11 +6,12 @@ Invariant: what is said to be certain holds on every path of the text, all else 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from slicc import ir
 from slicc.ir.walk import direct_expressions, expressions_in, inner_blocks, statements_in
+from slicc.text.lazy_dataclass import dataclass
 
 _WAKING = frozenset({"wakeUpBuffers", "wakeUpAllBuffers"})
 

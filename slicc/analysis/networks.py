@@ -6,23 +6,41 @@ may be any machine.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.rule import Findings, Rule, finding
-from slicc.analysis.sends import sends_of
+from slicc.analysis.sends import Send, sends_of
 from slicc.diagnostics.model import Label
 from slicc.ir.walk import expressions_in
 
 
 def _unread(facts: MachineFacts) -> Findings:
-    for sends in sends_of(facts).values():
-        for send in sends:
-            if send.network is not None:
-                for receiver in sorted(send.machines):
-                    yield from _receiver(facts, send.enqueue, send.network, receiver)
+    sends = [send for sends in sends_of(facts).values() for send in sends]
+    for send in sends:
+        if send.network is not None:
+            for receiver in sorted(send.machines):
+                yield from _receiver(facts, send, send.network, receiver, _usual(sends, receiver))
 
 
-def _receiver(facts: MachineFacts, enqueue: ir.Enqueue, network: int, receiver: str) -> Findings:
+_Usual = dict[str, list[int]]
+"""By what is asked, the networks on which a machine sends it to a receiver, one for each send."""
+
+
+def _usual(sends: Iterable[Send], receiver: str) -> _Usual:
+    found: _Usual = {}
+    for send in sends:
+        if receiver in send.machines and send.network is not None:
+            for kind in send.kinds:
+                found.setdefault(kind, []).append(send.network)
+    return found
+
+
+def _receiver(
+    facts: MachineFacts, send: Send, network: int, receiver: str, usual: _Usual
+) -> Findings:
+    enqueue = send.enqueue
     machines = [
         each for each in facts.protocol.machines if (each.machine_type or each.name) == receiver
     ]
@@ -52,6 +70,40 @@ def _receiver(facts: MachineFacts, enqueue: ir.Enqueue, network: int, receiver: 
                 "not what is expected there",
                 secondary=[Label(reading[0].span, "reads it")],
             )
+        else:
+            yield from _misdirected(machine, send, network, reading, usual)
+
+
+def _misdirected(
+    machine: ir.Machine, send: Send, network: int, reading: list[ir.InPort], usual: _Usual
+) -> Findings:
+    """A kind of message that the receiver expects, or usually gets, from another network."""
+    ports = [port for port in machine.in_ports if port not in reading]
+    for kind in send.kinds:
+        if any(kind in _named(port.body) for port in reading):
+            continue
+        elsewhere = [
+            port
+            for port in ports
+            if not _other_message(port, send.enqueue.message) and kind in _named(port.body)
+        ]
+        others = [each for each in usual[kind] if each != network]
+        if elsewhere or len(others) > 1 == usual[kind].count(network):
+            numbers = ", ".join(map(str, sorted(set(others))))
+            yield finding(
+                "other-message-read",
+                f"`{send.enqueue.port.name}` sends `{kind}` to {machine.name} on virtual network "
+                f"{network}, where it is not expected",
+                send.enqueue.span,
+                "not what is expected there",
+                secondary=[Label(each.span, "expects it") for each in elsewhere[:1]],
+                notes=[f"{len(others)} others send it on {numbers}"] if others else [],
+            )
+
+
+def _named(body: tuple[ir.Stmt, ...]) -> set[str]:
+    """Members of enumerations that a text names."""
+    return {node.member for node in expressions_in(body) if isinstance(node, ir.EnumConst)}
 
 
 def _other_message(port: ir.InPort, message: ir.TypeRef) -> bool:

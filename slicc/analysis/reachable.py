@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from slicc import ir
 from slicc.analysis.product.exploration import Exploration, Findings
 from slicc.analysis.product.local import Happening
+from slicc.analysis.product.machine import models_of
+from slicc.analysis.product.suspects import blamed
 from slicc.analysis.rule import cells, finding
 from slicc.diagnostics.model import Diagnostic, Label
 
-STEPS = 4_000
-"""Messages looked at in each system: MESI_Two_Level meets 187 of 200 cells, twice as many 190."""
+STEPS = 1_500
+"""Messages looked at in each system, at most: MESI_Two_Level meets 167 of 200 cells in 0.08 s,
+with 4,000 it meets 183 in 0.2 s. Of seeded mistakes 152 are found instead of 155."""
 _SYSTEMS = (2, 3)
 _SHOWN = 6
 _REST = {
@@ -26,6 +29,7 @@ _REST = {
 SLUGS = (
     "message-kept",
     "unread-message",
+    "other-message-read",
     "unhandled-pair",
     "null-record",
     "error-reached",
@@ -36,9 +40,10 @@ SLUGS = (
 
 def walked(protocol: ir.Protocol, steps: int = STEPS) -> Findings:
     """What walks through small systems of the protocol meet."""
-    found = Findings()
+    found, models = Findings(), models_of(protocol)
     for driven in _SYSTEMS:
-        Exploration(protocol, driven).run(steps, found)
+        Exploration(models, driven).run(steps, found)
+    found.happenings = blamed(found.happenings, found.outcomes, models)
     return found
 
 
@@ -76,6 +81,15 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
                 f"machine `{machine.name}` sends a message where it is not read: {happening.what}",
                 happening.span,
                 "never received",
+                notes=notes,
+            )
+        case "misdirected":
+            return finding(
+                "other-message-read",
+                f"machine `{machine.name}` sends {happening.what} on a virtual network from which "
+                "it is not expected",
+                happening.span,
+                f"taken there for `{happening.event}` in state `{happening.state}`",
                 notes=notes,
             )
         case "left":

@@ -6,11 +6,11 @@ Invariant: a rule only reads; what it finds are diagnostics whose slugs have a p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from slicc.analysis.facts import MachineFacts
 from slicc.diagnostics.model import Diagnostic, Label, Severity
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 Findings = Iterator[Diagnostic]
 

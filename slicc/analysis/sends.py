@@ -7,12 +7,12 @@ calls; a value that depends on the run is named by its expression.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.ir.expression_printer import expression
 from slicc.ir.walk import expressions_in, statements_in
+from slicc.text.lazy_dataclass import dataclass
 
 _NOT_A_KIND = frozenset({"MessageSizeType", "RubyAccessMode", "PrefetchBit"})
 """Enumerations that say how a message travels, not what it asks."""

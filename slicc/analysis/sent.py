@@ -11,11 +11,12 @@ network), so a cell called unsent is never hit.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.ir.walk import expressions_in, inner_blocks, statements_in
+from slicc.text.lazy_dataclass import dataclass
 
 _Values = frozenset[str]
 _Fields = Mapping[str, _Values]

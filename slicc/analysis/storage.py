@@ -6,9 +6,6 @@ disagree, the few against the many are reported, and nothing where neither are f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.rule import Findings, Rule, cells, finding
@@ -20,33 +17,13 @@ _FEW = 3
 _NAMES = {ir.TransactionField.TBE: "TBE", ir.TransactionField.ENTRY: "cache entry"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What an action does to the line's record: ``gives`` one, or takes it."""
-
-    action: ir.ActionRef
-    gives: bool
-
-
-def _changes(
-    facts: MachineFacts, transition: ir.Transition, which: ir.TransactionField
-) -> list[_Change]:
+def _sets(body: tuple[ir.Stmt, ...], which: ir.TransactionField) -> list[bool]:
+    """What an action does to the line's record, in order: whether it gives one, or takes it."""
     return [
-        _Change(action, gives)
-        for action in transition.actions
-        for gives in _sets(facts, action, which)
+        statement.value is not None and not isinstance(statement.value, ir.Null)
+        for statement in statements_in(body)
+        if isinstance(statement, ir.SetTransaction) and statement.field is which
     ]
-
-
-def _sets(facts: MachineFacts, action: ir.ActionRef, which: ir.TransactionField) -> Iterator[bool]:
-    body = _body(facts, action)
-    for statement in statements_in(body):
-        if isinstance(statement, ir.SetTransaction) and statement.field is which:
-            yield statement.value is not None and not isinstance(statement.value, ir.Null)
-
-
-def _body(facts: MachineFacts, action: ir.ActionRef) -> tuple[ir.Stmt, ...]:
-    return next(each.body for each in facts.machine.actions if each.ref == action)
 
 
 def _first(facts: MachineFacts) -> list[str]:
@@ -69,33 +46,28 @@ class _Flow:
     def __init__(self, facts: MachineFacts, which: ir.TransactionField) -> None:
         self.facts = facts
         self.which = which
-        self.changes = {
-            id(transition): _changes(facts, transition, which)
-            for transition in facts.machine.transitions
-        }
-        self.used = any(self.changes.values())
+        self.sets = {action.ref: _sets(action.body, which) for action in facts.machine.actions}
+        self.used = any(self.sets.values())
+        self._last = [_last(transition, self.sets) for transition in facts.machine.transitions]
         self.into: dict[str, dict[int, set[bool]]] = {}
         """By state, the transitions that lead to it, and with what."""
         self.held: dict[str, set[bool]] = {state: {False} for state in _first(facts)}
         if self.used:
             self._solve()
 
-    def after(self, transition: ir.Transition, before: bool) -> bool:
-        changes = self.changes[id(transition)]
-        return changes[-1].gives if changes else before
-
     def _solve(self) -> None:
-        while any(map(self._step, range(len(self.facts.machine.transitions)))):
+        every = range(len(self.facts.machine.transitions))
+        while sum(self._step(index) for index in every):
             pass
 
     def _step(self, index: int) -> bool:
         """Take one transition from all that is known; whether that is news."""
-        transition = self.facts.machine.transitions[index]
+        transition, last = self.facts.machine.transitions[index], self._last[index]
         news = False
         for state in transition.states:
             next = self._next(transition, state)
             for before in tuple(self.held.get(state, ())) if next else ():
-                after = self.after(transition, before)
+                after = before if last is None else last
                 known = [self.held.setdefault(next, set())]
                 if next != state:
                     known.append(self.into.setdefault(next, {}).setdefault(index, set()))
@@ -115,13 +87,20 @@ class _Flow:
                 return ""
 
 
-def _leaks(facts: MachineFacts) -> Findings:
-    for which in _NAMES:
-        flow = _Flow(facts, which)
-        if not flow.used:
-            continue
+def _last(transition: ir.Transition, sets: dict[ir.ActionRef, list[bool]]) -> bool | None:
+    """What a transition's last change leaves; None: it changes nothing."""
+    return next((sets[each][-1] for each in reversed(transition.actions) if sets[each]), None)
+
+
+def _records(facts: MachineFacts) -> Findings:
+    flows = [flow for which in _NAMES if (flow := _Flow(facts, which)).used]
+    for flow in flows:
         for state, ways in flow.into.items():
             yield from _disagreement(facts, flow, state, ways)
+    for flow in flows:
+        if flow.which is not _ENTRY:
+            yield from _twice(facts, flow)
+    yield from _uses(facts, flows)
 
 
 def _disagreement(
@@ -160,18 +139,17 @@ def _disagreement(
             )
 
 
-def _twice(facts: MachineFacts) -> Findings:
-    tables = [each for each in facts.machine.objects if _is_tbe_table(each.type)]
-    flow = _Flow(facts, ir.TransactionField.TBE)
-    if not flow.used or len(tables) != 1:
+def _twice(facts: MachineFacts, flow: _Flow) -> Findings:
+    if sum(_is_tbe_table(each.type) for each in facts.machine.objects) != 1:
         return
+    allocating = {action.ref for action in facts.machine.actions if _allocates(action.body)}
     for transition in facts.machine.transitions:
         held = {before for state in transition.states for before in flow.held.get(state, ())}
-        changes = flow.changes[id(transition)]
-        if held == {True} and changes and _allocates(facts, changes[0].action):
+        changing = [action for action in transition.actions if flow.sets[action]]
+        if held == {True} and changing and changing[0] in allocating:
             yield finding(
                 "allocated-twice",
-                f"`{changes[0].action.name}` gives the line a TBE, which it has already "
+                f"`{changing[0].name}` gives the line a TBE, which it has already "
                 f"in {cells(transition.states, transition.events)}",
                 transition.span,
                 "the first one is lost",
@@ -182,25 +160,23 @@ def _is_tbe_table(type: ir.Type) -> bool:
     return isinstance(type, ir.ClassType) and type.name == "TBETable"
 
 
-def _allocates(facts: MachineFacts, action: ir.ActionRef) -> bool:
+def _allocates(body: tuple[ir.Stmt, ...]) -> bool:
     return any(
         isinstance(node, ir.CallMethod)
         and node.method == "allocate"
         and _is_tbe_table(node.receiver.type)
-        for node in expressions_in(_body(facts, action))
+        for node in expressions_in(body)
     )
 
 
 _ENTRY = ir.TransactionField.ENTRY
 
 
-def _uses(facts: MachineFacts) -> Findings:
+def _uses(facts: MachineFacts, flows: list[_Flow]) -> Findings:
     """Fields of a record that is not there in any of the states, or was just freed."""
     reported: set[tuple[ir.ActionRef, str]] = set()
-    for which, what in _NAMES.items():
-        flow = _Flow(facts, which)
-        if not flow.used:
-            continue
+    for flow in flows:
+        which, what = flow.which, _NAMES[flow.which]
         needing = {action.ref: _needs(action.body, which) for action in facts.machine.actions}
         for transition in facts.machine.transitions:
             known = [flow.held.get(state, set()) for state in transition.states]
@@ -219,7 +195,7 @@ def _uses(facts: MachineFacts) -> Findings:
                         transition.span,
                         "in this transition",
                     )
-                for gives in _sets(facts, action, which):
+                for gives in flow.sets[action]:
                     there, freed = gives, "" if gives else action.name
 
 
@@ -248,7 +224,5 @@ def _mentions(statement: ir.Stmt, which: ir.TransactionField) -> bool:
 
 
 RULES = (
-    Rule(("kept-record", "missing-record"), _leaks),
-    Rule(("allocated-twice",), _twice),
-    Rule(("record-used-without",), _uses),
+    Rule(("kept-record", "missing-record", "allocated-twice", "record-used-without"), _records),
 )

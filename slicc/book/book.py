@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 import graphviz
@@ -28,6 +27,7 @@ from slicc.coverage.results import NOTHING, Results
 from slicc.diagnostics.model import Diagnostic
 from slicc.source import SourceFile
 from slicc.text.data import script_json
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 _TOO_MANY_EDGES = 600

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 from pathlib import Path
 
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 _LARGEST = 20_000_000

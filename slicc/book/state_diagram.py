@@ -13,6 +13,7 @@ from typing import cast
 import graphviz
 
 from slicc import ir
+from slicc.book.edge_ends import part_ends
 from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import StateAttributes, state_graph
 from slicc.coverage.cells import Cells, Status
@@ -173,7 +174,7 @@ def render_diagram(diagram: graphviz.Digraph, format: str) -> bytes:
         ) from None
     except graphviz.CalledProcessError as error:
         raise OSError(f"Graphviz failed: {error.stderr.decode(errors='replace').strip()}") from None
-    return content
+    return part_ends(content.decode()).encode() if format == "svg" else content
 
 
 def _title(machine: ir.Machine, protocol: str, colored: bool) -> str:

@@ -8,7 +8,7 @@ Invariant: text of the protocol reaches a page only through escaping.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
 from os.path import commonpath
 from pathlib import Path
@@ -23,6 +23,7 @@ from slicc.book.state_graph import state_graph, waiting_transitions
 from slicc.codegen.rendering import render
 from slicc.coverage.results import NOTHING, Results
 from slicc.source import SourceFile, Span
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 if TYPE_CHECKING:

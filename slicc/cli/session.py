@@ -5,6 +5,7 @@ Invariant: findings go to stderr before the command's own output goes to stdout.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -96,7 +97,7 @@ def compiling(
             raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
     files = [named_file(file) for file in files]
-    with uncollected():
+    with uncollected():  # to the end: what a command builds, it needs until it ends
         try:
             protocols = compile_files(files, options.include, sink, options.prelude)
         except CannotRead as error:
@@ -104,11 +105,12 @@ def compiling(
             raise Stop(str(error)) from None
         if examine is not None:
             examine(protocols, sink)
-    _report(sink, format, color)
-    yield Session(protocols, sink)
-    sys.stdout.flush()
-    if format is not DiagnosticFormat.JSON:
-        print(_summary(sink), file=sys.stderr)
+        _report(sink, format, color)
+        yield Session(protocols, sink)
+        sys.stdout.flush()
+        if format is not DiagnosticFormat.JSON:
+            print(_summary(sink), file=sys.stderr)
+        gc.freeze()
     if sink.error_count or (warnings_are_errors and sink.warning_count):
         raise typer.Exit(FOUND)
 

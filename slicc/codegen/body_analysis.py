@@ -6,9 +6,10 @@ Invariant: these functions look at the IR only and change nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from slicc import ir
+from slicc.text.lazy_dataclass import dataclass
 
 _PARTS: dict[type[ir.Node], tuple[str, ...]] = {}
 

@@ -8,8 +8,10 @@ shortest way is kept, and a cell is unsent only where it is in every part that h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
+
+from slicc.text.lazy_dataclass import dataclass
 
 Cell = tuple[str, str]
 """A state and an event."""

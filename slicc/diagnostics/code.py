@@ -5,8 +5,9 @@ Invariant: a slug, once released, keeps its meaning; it is never reused for anot
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from textwrap import dedent, indent
+
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

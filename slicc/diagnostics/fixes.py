@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from slicc.diagnostics.model import ALSO_HERE, Diagnostic, Severity
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _MEANT = re.compile(r"did you mean `([^`\s]+)`\?")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")

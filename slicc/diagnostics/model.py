@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from itertools import islice
 
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 SHOWN_PER_FILE = 100
 """Errors (and warnings) shown per file; the others are counted."""

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from slicc.diagnostics.model import SHOWN_PER_FILE, Diagnostic, Label, LeftOut, Severity
 from slicc.source import Span
 from slicc.text.escapes import inert
+from slicc.text.lazy_dataclass import dataclass
 
 TAB_WIDTH = 4
 LINE_WIDTH = 120

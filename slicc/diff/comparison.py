@@ -7,11 +7,11 @@ comments and descriptions make no difference. Invariant: no change means the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from slicc import ir
 from slicc.ir import printer
+from slicc.text.lazy_dataclass import dataclass
 
 Lines = tuple[str, ...]
 T = TypeVar("T")

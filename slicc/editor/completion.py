@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from lark import Token
@@ -25,6 +24,7 @@ from slicc.resolve.scope.symbols import TypeKind, TypeSymbol, VariableKind
 from slicc.resolve.scope.uses import CURSOR, NameKind, Offer
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*\Z")
 _STARTS = re.compile(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from slicc.coverage.cells import Cells, Status
@@ -17,6 +17,7 @@ from slicc.editor.positions import real
 from slicc.editor.snapshot import Snapshot
 from slicc.ir import Machine, Transition
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _LOG = logging.getLogger(__name__)
 _LISTED = 12

@@ -6,12 +6,12 @@ Invariant: places are spans of the texts that were compiled; the caller moves th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from slicc.editor.snapshot import Snapshot
 from slicc.resolve.scope.uses import Use
 from slicc.source import BUILTIN, Span
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 
 
 def definitions(snapshots: Iterable[Snapshot], path: str, offset: int) -> list[Span]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from slicc.source import SourceFile
+from slicc.text.lazy_dataclass import dataclass
 
 Units = Callable[[str], int]
 

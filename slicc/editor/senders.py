@@ -7,12 +7,12 @@ messages, on another network, or to other machines.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.sends import Send, sends_of
 from slicc.ir.walk import direct_expressions, expressions_in, inner_blocks
+from slicc.text.lazy_dataclass import dataclass
 
 PROCESSOR = "the processor"
 MEMORY = "the memory"

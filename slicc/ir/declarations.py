@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from slicc.ir.expressions import Expr
 from slicc.ir.nodes import ActionRef, FunctionRef, Node, PortRef, TypeRef
 from slicc.ir.statements import Stmt
 from slicc.ir.types import Type
+from slicc.text.lazy_dataclass import dataclass
 
 
 class AccessPermission(Enum):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from slicc.ir.nodes import FunctionRef, Node, PortRef
 from slicc.ir.types import BOOL, STRING, EnumType, PointerType, Type
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from slicc.ir.expressions import Expr, TransactionField
 from slicc.ir.nodes import Node, PortRef, TypeRef
 from slicc.ir.types import Type
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Copying(Enum):

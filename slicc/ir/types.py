@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from slicc.ir.nodes import TypeRef
+from slicc.text.lazy_dataclass import dataclass
 
 
 class ScalarKind(Enum):

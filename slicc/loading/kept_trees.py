@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import lark
-
+from slicc.parser.plain_parser import lark_version
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
 from slicc.text import private_files
@@ -63,9 +62,9 @@ def _name(path: Path) -> str:
 def _version() -> bytes:
     """A digest of what makes trees."""
     root = Path(__file__).parents[1]
-    digest = hashlib.sha256(f"{sys.version}\0{lark.__version__}".encode())
+    digest = hashlib.sha256(sys.version.encode() + lark_version())
     files = [each for folder in _PARSING for each in _files(root / folder)]
-    for path in (root / "source.py", *files):
+    for path in (root / "source.py", root / "text" / "lazy_dataclass.py", *files):
         content = path.read_bytes()
         digest.update(f"\0{path.name}\0{len(content)}\0".encode() + content)
     return digest.digest()

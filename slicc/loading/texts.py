@@ -9,7 +9,7 @@ of it in another compilation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from slicc.diagnostics.model import Diagnostic, DiagnosticSink, Severity
@@ -18,6 +18,7 @@ from slicc.loading.reader import Unreadable, decode, read_bytes, real_path
 from slicc.parser.parser import parse, parse_partially
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from slicc import ir
@@ -16,6 +16,7 @@ from slicc.mutation.fresh_fields import with_fresh_fields
 from slicc.mutation.mutant import Edit, Mistake, Operator, without_line
 from slicc.mutation.reachability import reachable_functions, used_actions
 from slicc.mutation.rewriting import Body, Site, sites, with_part
+from slicc.text.lazy_dataclass import dataclass
 
 _Item = TypeVar("_Item")
 _COUNTS: Final = re.compile(r"ack|count|pending|outstanding|probe|waiting", re.IGNORECASE)

@@ -7,11 +7,12 @@ names, whatever else is done with them.
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from slicc import ir
 from slicc.source import SourceFile, Span
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Operator(StrEnum):

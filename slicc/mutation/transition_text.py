@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\s+|(?P<token>\w+|.)", re.DOTALL)
 

@@ -1,15 +1,14 @@
 """From productions of the grammar to nodes of the tree, while the parser runs.
 
-lark calls one method per production with the tokens and nodes it consists of. Methods are named
-after productions; a trailing ``_`` avoids Python's keywords. Invariant: a node's span reaches
-from its first to its last token, and nothing is looked up or checked here.
+The parser calls one method per production with the tokens and nodes it consists of. Methods are
+named after productions; a trailing ``_`` avoids Python's keywords. Tokens are strings with a place.
+Invariant: a node's span reaches from its first to its last token, and nothing is looked up or
+checked here.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, cast
-
-from lark import Token
 
 from slicc.source import BUILTIN, SourceFile, Span
 from slicc.syntax import nodes as syntax
@@ -47,7 +46,7 @@ class TreeBuilder:
         return syntax.Unit(tuple(children), span=Span(self.file, 0, len(self.file.text)))
 
     def protocol(self, children: Children) -> syntax.Protocol:
-        options = tuple([child for child in children[2:] if not isinstance(child, Token)])
+        options = tuple([child for child in children[2:] if not isinstance(child, str)])
         return syntax.Protocol(children[1], options, span=self.span(children))
 
     def include(self, children: Children) -> syntax.Include:
@@ -99,13 +98,13 @@ class TreeBuilder:
         if not children:
             return None
         state = children[1]
-        return self.name([state]) if isinstance(state, Token) else cast(syntax.Name, state)
+        return self.name([state]) if isinstance(state, str) else cast(syntax.Name, state)
 
     def bare_set(self, children: Children) -> syntax.NameSet:
         return syntax.NameSet((children[0],), False, span=children[0].span)
 
     def braced_set(self, children: Children) -> syntax.NameSet:
-        names = tuple([child for child in children if not isinstance(child, Token)])
+        names = tuple([child for child in children if not isinstance(child, str)])
         return syntax.NameSet(names, True, span=self.span(children))
 
     def extern_type(self, children: Children) -> syntax.ExternType:
@@ -156,7 +155,7 @@ class TreeBuilder:
         )
 
     def object_declaration(self, children: Children) -> syntax.ObjectDeclaration:
-        pointer = isinstance(children[1], Token)
+        pointer = isinstance(children[1], str)
         name = children[2] if pointer else children[1]
         behind = children[3 if pointer else 2 :]
         pairs, initial = (behind[0], None) if len(behind) == 2 else ([], behind[1])
@@ -172,20 +171,20 @@ class TreeBuilder:
     def function(self, children: Children) -> syntax.Function:
         result, name, _, parameters, closing, pairs, end = children
         return syntax.Function(
-            None if isinstance(result, Token) else result,
+            None if isinstance(result, str) else result,
             name,
             tuple(parameters),
             self._pairs(pairs, closing),
-            None if isinstance(end, Token) else end,
+            None if isinstance(end, str) else end,
             span=self.span(children),
         )
 
     def parameters(self, children: Children) -> Children:
-        return [child for child in children if not isinstance(child, Token)]
+        return [child for child in children if not isinstance(child, str)]
 
     def parameter(self, children: Children) -> syntax.Parameter:
         mode: Literal["value", "pointer", "reference"] = "value"
-        if isinstance(children[1], Token):
+        if isinstance(children[1], str):
             mode = "pointer" if children[1] == "*" else "reference"
         behind = children[1 if mode == "value" else 2 :]
         default = behind[2] if len(behind) == 3 else None
@@ -195,7 +194,7 @@ class TreeBuilder:
         return [
             syntax.Parameter(child, "value", None, span=child.span)
             for child in children
-            if not isinstance(child, Token)
+            if not isinstance(child, str)
         ]
 
     # -------------------------------------------------------- shared pieces
@@ -338,7 +337,7 @@ class TreeBuilder:
         return syntax.StaticCast(children[2], mode, children[-2], span=self.span(children))
 
     def arguments(self, children: Children) -> Children:
-        return [child for child in children if not isinstance(child, Token)]
+        return [child for child in children if not isinstance(child, str)]
 
     def string_literal(self, children: Children) -> syntax.StringLiteral:
         text = str(children[0])

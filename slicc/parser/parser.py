@@ -1,26 +1,27 @@
 """Text to syntax tree.
 
-A text without mistakes takes one pass of lark's LALR parser, which builds nodes as it goes. Only a
-text with mistakes pays for the search for causes (``slicc.parser.recovery``). Invariant: ``parse``
-returns None exactly if it reported an error.
+A text without mistakes takes one pass of the plain parser. Only a text with mistakes pays for lark
+and the search for causes (``slicc.parser.recovery``). Invariant: ``parse`` returns None exactly if
+it reported an error.
 """
 
 from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import cast
-
-from lark import Lark, Token
-from lark.exceptions import UnexpectedInput
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.parser.ast_builder import TreeBuilder
 from slicc.parser.limits import within_limits
-from slicc.parser.table_cache import load_parser
+from slicc.parser.plain_parser import PlainParser, keep_table, kept_parser, table_of
 from slicc.source import BUILTIN, SourceFile
 from slicc.syntax import nodes as syntax
 from slicc.text.garbage import uncollected
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
 
 
 def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
@@ -41,39 +42,58 @@ def _parse(source: SourceFile, sink: DiagnosticSink) -> tuple[syntax.Unit | None
     """The tree, and whether the text has no errors."""
     if not within_limits(source, sink):
         return None, False
-    parser, builder = _parser()
-    builder.file = source
+    _PARSERS.builder.file = source
     try:
         with uncollected():
-            return cast(syntax.Unit, parser.parse(source.text)), True
-    except UnexpectedInput:
-        from slicc.parser.common_mistakes import explain
-        from slicc.parser.older_text import parse_older
-        from slicc.parser.recovery import report_syntax_errors
-
-        unit = parse_older(source, parser, sink)
-        if unit is None:
-            return report_syntax_errors(source, parser, sink, explain), False
-        return unit, True
+            unit = _PARSERS.plain.parse(source.text)
+        return (unit, True) if unit is not None else _explained(source, sink)
     finally:
-        builder.file = BUILTIN
+        _PARSERS.builder.file = BUILTIN
 
 
-_PARSERS = threading.local()
-"""A parser has one text under way, so each thread has its own."""
+def _explained(source: SourceFile, sink: DiagnosticSink) -> tuple[syntax.Unit | None, bool]:
+    """An older text, or one with mistakes."""
+    from slicc.parser.common_mistakes import explain
+    from slicc.parser.older_text import parse_older
+    from slicc.parser.recovery import report_syntax_errors
+
+    unit = parse_older(source, _PARSERS.lark, sink)
+    if unit is None:
+        return report_syntax_errors(source, _PARSERS.lark, sink, explain), False
+    return unit, True
 
 
-def _parser() -> tuple[Lark, TreeBuilder]:
-    kept: tuple[Lark, TreeBuilder] | None = getattr(_PARSERS, "kept", None)
-    if kept is None:
-        builder = TreeBuilder()
-        kept = _PARSERS.kept = (load_parser(builder), builder)
-    return kept
+class _Parsers(threading.local):
+    """A parser has one text under way, so each thread has its own."""
+
+    def __init__(self) -> None:
+        self.builder = TreeBuilder()
+
+    @cached_property
+    def lark(self) -> Lark:
+        """What makes the table, and finds mistakes."""
+        from slicc.parser.table_cache import load_parser
+
+        return load_parser(self.builder)
+
+    @cached_property
+    def plain(self) -> PlainParser:
+        """What reads texts without mistakes."""
+        kept = kept_parser(self.builder)
+        if kept is None:
+            keep_table(self.lark)
+            kept = PlainParser(table_of(self.lark), self.builder)
+        return kept
+
+
+_PARSERS = _Parsers()
 
 
 def lex(text: str) -> list[Token]:
     """The tokens of a text, up to the first character that begins none."""
+    from lark.exceptions import UnexpectedInput
+
     tokens: list[Token] = []
     with suppress(UnexpectedInput):
-        tokens.extend(_parser()[0].lex(text))
+        tokens.extend(_PARSERS.lark.lex(text))
     return tokens

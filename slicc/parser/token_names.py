@@ -6,9 +6,10 @@ Invariant: the name of a terminal never reaches a message; it is looked up here.
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from lark import Lark, Token
-from lark.lexer import PatternStr
+if TYPE_CHECKING:
+    from lark import Lark, Token
 
 END = "$END"
 
@@ -51,6 +52,8 @@ class TokenNames:
     """Spellings of the terminals of a grammar."""
 
     def __init__(self, parser: Lark) -> None:
+        from lark.lexer import PatternStr
+
         self._spelling = {
             terminal.name: f"`{terminal.pattern.value}`"
             for terminal in parser.terminals

@@ -6,13 +6,12 @@ Invariant: ``value`` classes are copied on assignment, all others are references
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from slicc.prelude.requester_classes import REQUESTER_CLASSES
 from slicc.prelude.rows import ClassRow
 from slicc.prelude.storage_classes import STORAGE_CLASSES
 from slicc.prelude.transaction_classes import TRANSACTION_CLASSES
 from slicc.prelude.value_classes import DATA_CLASSES
+from slicc.text.lazy_dataclass import dataclass
 
 __all__ = ["CLASSES", "OPAQUE_CLASSES", "SCALARS", "ClassRow", "OpaqueRow"]
 

@@ -5,7 +5,7 @@ Invariant: the order of ``MachineType`` is that of the language and defines glob
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ otherwise. ``Event``, ``State``, ``TBE`` and ``RequestType`` mean those of the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from slicc.prelude.signature import Home
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ Invariant: parsing a line never fails for the tables of this package (a test rea
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Flag(Enum):

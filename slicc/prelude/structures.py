@@ -5,7 +5,7 @@ Invariant: the runtime defines a class of the same name with at least these fiel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

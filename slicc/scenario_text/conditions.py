@@ -8,11 +8,12 @@ what a scenario says. Invariant: whether a condition holds depends on the outcom
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import assert_never
 
 from slicc.source import NOWHERE, Span
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

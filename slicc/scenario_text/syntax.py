@@ -8,11 +8,12 @@ are as written; nothing here knows a protocol, a system or an address that the t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from slicc.scenario_text.conditions import Condition, Model, Place
 from slicc.source import NOWHERE, Span
+from slicc.text.lazy_dataclass import dataclass
 
 DEFAULT_BYTES: Final = 4
 """Size of an access that states none."""

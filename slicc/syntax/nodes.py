@@ -10,11 +10,12 @@ Invariant: equality ignores positions, so ``parse(print(tree)) == tree``.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cache
 from typing import Literal, cast
 
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

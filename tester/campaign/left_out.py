@@ -15,12 +15,14 @@ from runtime.description import DefectDescription, SystemDescription
 from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
 from tester.errors import ConfigError
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
-from tester.scenario.machine_roles import find_roles
+from tester.scenario.machine_roles import agent_kinds, find_roles
 
 LEGS: Final = 8
 """Failing legs of a kind, at most, that are tried without what is left out."""
 FEW: Final = 3
-"""Fewer than these hide little."""
+"""Fewer than these do not tell chance from reason."""
+_FURTHER: Final = 2
+"""So many times the episodes of a campaign, at most, are run to find as many."""
 ROUNDS: Final = 4
 """Campaigns that go on behind failures: each leaves out what made the one before fail."""
 _TOGETHER: Final = 3
@@ -36,7 +38,6 @@ _PROGRAMS: Final[Mapping[str, Mapping[str, object]]] = {
         "peek_bypass_percent": 0,
     },
     "atomics without result": {"quiet_percent": 0},
-    "flushes": {"flush_percent": 0},
     "instruction fetches by processors": {"instruction_percent": 0},
     "accesses that are not aligned": {"unaligned_percent": 0},
     "hand-overs by completion alone": {"bare_percent": 0, "plain_percent": 0},
@@ -59,7 +60,18 @@ _SMALLER: Final[Mapping[str, Mapping[str, object]]] = {
     "more than one directory": {"directories": 1},
     "more than one bank of the second level": {"banks": 1},
     "more than one agent on a port": {"wavefronts": 1, "processor_threads": 1},
+    "any number of units but four": {"units": 4},
 }
+_TIMING: Final[Mapping[str, Mapping[str, object]]] = {
+    "random delays of messages": {"delays": "nominal"},
+}
+_CAN_DO_WITHOUT: Final = (
+    ("ahead", ("cpu",), "loads ahead of older ones"),
+    ("flush", ("cpu",), "flushes"),
+    ("stores", ("dma",), "stores"),
+)
+"""Abilities of agents, whose they are, and what they are called."""
+_LARGE: Final = {"sets": 1024, "ways": 8}
 
 
 @dataclass(frozen=True)
@@ -85,6 +97,41 @@ class LeftOut:
 
 
 NOTHING: Final = LeftOut("nothing")
+UNJUDGED: Final = LeftOut("checks of values", avoid={"values": False})
+"""Wrong values end a leg before what else is wrong there can show."""
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Which campaigns go on behind failures: `ROUNDS` in all; if values were wrong as many again,
+    in which they are not checked, so that whoever stores wrong bytes stays at work there.
+
+    ``left_out``: what the latest campaign does without.
+    """
+
+    left_out: tuple[LeftOut, ...] = ()
+    _campaigns: int = 1
+    _wrong: bool = False
+
+    def next(
+        self,
+        campaign: Campaign,
+        failures: Mapping[str, Sequence[int]],
+        on_progress: Callable[[AnyRun], None] | None = None,
+    ) -> list[LeftOut]:
+        """What the next campaign leaves out that this one did not; nothing: there is none."""
+        self._wrong |= not _WRONG_DATA.isdisjoint(failures)
+        found: list[LeftOut] = []
+        if self._campaigns < ROUNDS:
+            found = behind(campaign, failures, on_progress)
+        if found:
+            self._campaigns += 1
+            self.left_out += (*found,)
+        elif self._wrong and UNJUDGED not in self.left_out:
+            self._campaigns = 1
+            self.left_out = (UNJUDGED,)
+            found = [UNJUDGED]
+        return found
 
 
 def behind(
@@ -93,20 +140,48 @@ def behind(
     on_progress: Callable[[AnyRun], None] | None = None,
 ) -> list[LeftOut]:
     """What another campaign can do without to look behind failures: for one after the other the
-    least, if there is one.
+    least, if there is one; for those of few legs, which hide little, if there is none for others.
 
     ``failures``: numbers of legs by how they failed (`tester.campaign.campaign.kind_of`).
     What ``on_progress`` raises while a leg is tried ends the search.
     """
     found: list[LeftOut] = []
-    for kind, numbers in failures.items():
-        legs = numbers[:LEGS]
-        if found and _failing(campaign, NOTHING, legs, kind, on_progress) is not None:
+    often = {kind: legs for kind, legs in failures.items() if len(legs) >= FEW}
+    rare = {kind: legs for kind, legs in failures.items() if kind not in often}
+    for kind, numbers in (*often.items(), *rare.items()):
+        if found and kind not in often:
+            break
+        if found and _failing(campaign, NOTHING, numbers[:LEGS], kind, on_progress) is not None:
             continue
-        for each in least_together(campaign, numbers, kind, on_progress):
+        legs = _enough(campaign, numbers, kind, on_progress)
+        for each in least_together(campaign, legs, kind, on_progress):
             found.append(each)
             campaign = Campaign(campaign.protocol, each.of(campaign.options), campaign.engine)
     return found
+
+
+def _enough(
+    campaign: Campaign,
+    numbers: Sequence[int],
+    kind: str,
+    on_progress: Callable[[AnyRun], None] | None,
+) -> list[int]:
+    """Legs that fail so; if there are few, with those of as many further episodes."""
+    legs = [*numbers]
+    endless = replace(campaign.options, episodes=NO_END)
+    further = Campaign(campaign.protocol, endless, campaign.engine)
+    number = legs[-1] + 1
+    left = 0 if _is_runaway(kind) else _FURTHER * campaign.options.episodes
+    while left > 0 and len(legs) < FEW:
+        leg = further.plan(number).leg
+        now = further.failure_of(leg, on_progress)
+        if _is_runaway(now):
+            break
+        if alike(now, kind):
+            legs.append(number)
+        left -= leg.program.episodes
+        number += 1
+    return legs
 
 
 def least_together(
@@ -237,9 +312,11 @@ def _candidates(campaign: Campaign) -> Iterator[LeftOut]:
         *_memory_order(campaign),
         *_variants(campaign),
         *_of(_PROGRAMS),
-        *_stores(description),
+        *_abilities(description),
         *_agents(campaign),
         *_of(_SMALLER),
+        *_replacements(campaign),
+        *_of(_TIMING),
     ):
         if not given & {*each.fixed, *each.avoid}:
             yield each
@@ -275,13 +352,35 @@ def _variants(campaign: Campaign) -> Iterator[LeftOut]:
         yield LeftOut("variants", variants=frozenset(variant.called for variant in drawn))
 
 
-def _stores(description: SystemDescription) -> Iterator[LeftOut]:
-    """By engines and devices, which can do without."""
+def _abilities(description: SystemDescription) -> Iterator[LeftOut]:
+    """What some groups of agents can do without: engines and devices their stores, processors to
+    keep values of loads that ran ahead."""
     for name, group in description.agents.items():
-        if group.kind == "dma" and "stores" not in group.without:
-            yield LeftOut(
-                f"stores by {name}", avoid={f"agents.{name}.without": (*group.without, "stores")}
-            )
+        for ability, kinds, what in _CAN_DO_WITHOUT:
+            if agent_kinds(description)[name] in kinds and ability not in group.without:
+                without = (*group.without, ability)
+                yield LeftOut(f"{what} by {name}", avoid={f"agents.{name}.without": without})
+
+
+def _replacements(campaign: Campaign) -> Iterator[LeftOut]:
+    """Caches in which nothing needs to make room."""
+    description = campaign.protocol.description
+    roles = find_roles(campaign.protocol.info, description)
+    levels = {"first": roles.first, "second": roles.second}
+    large = {
+        level: {
+            f"machine.{name}.cache.{cache}.{field}": value
+            for name in machines
+            for cache in description.machines[name].caches
+            for field, value in _LARGE.items()
+        }
+        for level, machines in levels.items()
+    }
+    for level, avoid in large.items():
+        if avoid:
+            yield LeftOut(f"replacements in the {level} level", avoid=avoid)
+    if all(large.values()):
+        yield LeftOut("replacements", avoid=large["first"] | large["second"])
 
 
 def _agents(campaign: Campaign) -> Iterator[LeftOut]:

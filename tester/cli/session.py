@@ -41,6 +41,7 @@ from tester.statistics.formats import StatsFormat
 if TYPE_CHECKING:
     from slicc.coverage.cells import Cells
     from tester.blame.small_leg import Small
+    from tester.campaign.left_out import Rounds as _Rounds
     from tester.cli.trace_output import Tracer
     from tester.diagnosis.failure_report import Failure
     from tester.program.program import Program
@@ -120,6 +121,7 @@ class Session:
         """What a run has gone on behind."""
         self.record = RunRecord()
         self._earlier: list[Campaign] = []
+        self._rounds: _Rounds | None = None
         self._tracer: Tracer | None = None
         if trace is not None:
             from tester.cli.trace_output import Tracer
@@ -231,19 +233,18 @@ class Session:
 
         Raises OutOfTime.
         """
-        from tester.campaign.left_out import ROUNDS, behind
+        from tester.campaign.left_out import Rounds
 
-        failures = self.finds.take_legs()
-        if len(self._earlier) + 1 == ROUNDS:
-            return False
-        without = behind(self.campaign, failures, self.check_time)
-        for each in without:
-            self.drawn = each.of(self.drawn)
+        if self._rounds is None:
+            self._rounds = Rounds()
+        without = self._rounds.next(self.campaign, self.finds.take_legs(), self.check_time)
         if without:
             self._earlier.append(self.campaign)
-            self.campaign = Campaign(
-                self.protocol, self.drawn, self.campaign.engine, counts=self.counts
-            )
+            drawn = self._earlier[0].options
+            for each in self._rounds.left_out:
+                drawn = each.of(drawn)
+            self.drawn = drawn
+            self.campaign = Campaign(self.protocol, drawn, self.campaign.engine, counts=self.counts)
             names = ", ".join(each.what for each in without)
             self.say(f"\nbehind these failures, without {names}")
         return bool(without)

@@ -207,6 +207,14 @@ def test_only_what_the_protocol_declares_is_kept() -> None:
     """)
 
 
+@pytest.mark.parametrize(("hint", "ordered"), [(None, True), (True, True), (False, False)])
+def test_order_that_a_text_states_is_that_of_the_text(hint: bool | None, ordered: bool) -> None:
+    known = SystemDescription.from_toml(FACTS)
+    cache = machine("L1Cache", SEQUENCER, QUEUE, out("requests", ordered_hint=hint))
+    found = fit(known, ProtocolInfo("Two", (cache, DIRECTORY)))
+    assert found.machines["L1Cache"].buffers["requests"].ordered is ordered
+
+
 def test_what_somebody_wrote_comes_before_what_is_known(tmp_path: Path) -> None:
     facts = tmp_path / "facts"
     facts.mkdir()

@@ -139,3 +139,34 @@ def test_answers_by_address_reach_the_first_engine_alone(tmp_path: Path) -> None
     legs = [campaign.plan(number).leg for number in range(12)]
     assert {leg.description.machines["DMA"].count for leg in legs} == {1}
     assert failures(protocol, fast_engine(protocol), 3) == [None] * 3
+
+
+def with_notes(order: str) -> list[tuple[str, str]]:
+    """Two notes of a cache to itself for each request, the second of which is due first."""
+    queue = "    MessageBuffer * mandatoryQueue;\n"
+    port = "  out_port(responseNetwork_out, ResponseMsg, responseFromCache);\n"
+    send = "    enqueue(requestNetwork_out, RequestMsg, issue_latency) {\n"
+    note = "    enqueue(notes_out, RequestMsg, %d) { out_msg.addr := address; }\n"
+    read = """
+  in_port(notes_in, RequestMsg, notes, rank=3) {
+    if (notes_in.isReady(clockEdge())) {
+      notes_in.dequeue(clockEdge());
+    }
+  }
+"""
+    return [
+        (queue, f"    MessageBuffer * notes{order};\n{queue}"),
+        (port, f"{port}  out_port(notes_out, RequestMsg, notes);\n{read}"),
+        (send, note % 9 + note % 1 + send),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("order", "kind"), [(', ordered="true"', "protocol-error L1Cache"), ("", "")]
+)
+def test_a_queue_that_its_text_calls_ordered_must_be(tmp_path: Path, order: str, kind: str) -> None:
+    protocol = rewritten(tmp_path, {"MI-cache.sm": with_notes(order)})
+    for engine in (PYTHON, fast_engine(protocol)):
+        campaign = Campaign(protocol, Options(1, 10_000), engine)
+        found = campaign.failure_of(campaign.plan(0).leg)
+        assert found.startswith(kind) and bool(found) is bool(kind)

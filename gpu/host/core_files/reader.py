@@ -13,12 +13,15 @@ from typing import Any, Final
 
 import msgpack
 
+from gpu.errors import WaveRegisters
 from gpu.host.core_files import layout
 from gpu.hsa.struct_layout import Layout
 from runtime.files import read_bounded
 
 LARGEST: Final = 1 << 32
 _MOST_ENTRIES: Final = 1 << 16
+_REGISTER: Final = 256
+"""Bytes of a vector register."""
 _LONGEST_TEXT: Final = 1 << 16
 
 
@@ -38,7 +41,8 @@ class NamedKernel:
 @dataclass(frozen=True, slots=True)
 class CoreFile:
     """``agents``, ``queues``: fields of the driver's entries. ``loads``: address and bytes.
-    ``error``, ``tick``, ``kernels``: of our own note; empty in a file from elsewhere."""
+    ``error``, ``tick``, ``kernels``, ``waves`` (of the group
+    that has failed): of our own note; empty in a file from elsewhere."""
 
     kfd_version: tuple[int, int]
     agents: tuple[dict[str, int], ...]
@@ -47,6 +51,7 @@ class CoreFile:
     error: str = ""
     tick: int = 0
     kernels: tuple[NamedKernel, ...] = ()
+    waves: tuple[WaveRegisters, ...] = ()
 
     def read(self, address: int, size: int) -> bytes | None:
         """Memory, if one part has all of it."""
@@ -84,8 +89,8 @@ def parse_core(data: bytes) -> CoreFile:
     if snapshot is None:
         raise CoreFileError("no note of a device's state (NT_AMDGPU_KFD_CORE_STATE)")
     version, agents, queues = _snapshot(snapshot)
-    error, tick, kernels = _fault(_content(notes, layout.OUR_OWNER, layout.FAULT))
-    return CoreFile(version, agents, queues, tuple(loads), error, tick, kernels)
+    fault = _fault(_content(notes, layout.OUR_OWNER, layout.FAULT))
+    return CoreFile(version, agents, queues, tuple(loads), *fault)
 
 
 def _part(data: bytes, offset: int, size: int, what: str) -> bytes:
@@ -155,20 +160,31 @@ def _entries(data: bytes, at: int, count: int, size: int, entry: Layout) -> _Ent
     )
 
 
-def _fault(data: bytes | None) -> tuple[str, int, tuple[NamedKernel, ...]]:
+_Fault = tuple[str, int, tuple[NamedKernel, ...], tuple[WaveRegisters, ...]]
+
+
+def _fault(data: bytes | None) -> _Fault:
     if data is None:
-        return "", 0, ()
+        return "", 0, (), ()
     try:
         found: Any = msgpack.unpackb(data, max_str_len=_LONGEST_TEXT)
         kernels = tuple(
             NamedKernel(_text(each["name"]), _number(each["address"]), _number(each["size"]))
             for each in found["kernels"]
         )
-        return _text(found["error"]), _number(found["tick"]), kernels
+        waves = tuple(_wave(*each) for each in found.get("waves", ()))
+        return _text(found["error"]), _number(found["tick"]), kernels, waves
     except (ValueError, KeyError, TypeError, msgpack.exceptions.UnpackException) as error:
         raise CoreFileError(
             f"the note of the fault cannot be read ({type(error).__name__})"
         ) from None
+
+
+def _wave(number: object, pc: object, scalars: list[object], vectors: object) -> WaveRegisters:
+    if not isinstance(vectors, bytes) or len(vectors) % _REGISTER:
+        raise TypeError
+    words = tuple(_number(each) for each in scalars)
+    return WaveRegisters(_number(number), _number(pc), words, vectors)
 
 
 def _text(value: object) -> str:

@@ -126,7 +126,13 @@ def _fault(whose: Context, error: GpuError | None) -> bytes:
         {"name": kernel.name, "address": kernel.entry, "size": kernel.kernel.code_size}
         for kernel in whose.loaded_kernels
     ]
+    waves = error.waves if isinstance(error, KernelError) else ()
     data: bytes = msgpack.packb(
-        {"error": "" if error is None else str(error), "tick": whose.now, "kernels": kernels}
+        {
+            "error": "" if error is None else str(error),
+            "tick": whose.now,
+            "kernels": kernels,
+            "waves": [[each.number, each.pc, each.scalars, each.vectors] for each in waves],
+        }
     )
     return data

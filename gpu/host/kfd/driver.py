@@ -16,10 +16,10 @@ from enum import IntEnum
 from typing import Final
 
 from gpu.errors import HostError, NoProgressError
-from gpu.host.device_core import BareDevice
 from gpu.host.device_queue import DeviceQueue
 from gpu.host.kfd.memory import DriverMemory, Node
 from gpu.host.kfd.refusals import DriverError, Number, Refuse, refusal
+from gpu.host.processes.context import Context
 from gpu.host.queue_allocation import DOORBELL_BYTES
 from gpu.hsa.queue_layout import AMD_QUEUE
 from gpu.hsa.queue_state import (
@@ -100,9 +100,9 @@ class WaitResult(IntEnum):
 
 
 class Driver:
-    """The calls of one process on one device."""
+    """The calls of one process on one device; ``device`` may be one of `Device.create_process`."""
 
-    def __init__(self, device: BareDevice, node: Node | None = None) -> None:
+    def __init__(self, device: Context, node: Node | None = None) -> None:
         self.device = device
         self.node = node or Node.of(device)
         self.memory = DriverMemory(device, self.node)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from gpu.host.device_core import BareDevice
 from gpu.host.kfd.refusals import Number, Refuse, refusal
 from gpu.host.kfd.structures import MemoryFlags
-from gpu.memory.address_space import FIRST_ADDRESS, LAST_ADDRESS, PAGE, Allocation, MemoryType
+from gpu.host.processes.context import Context
+from gpu.memory.address_space import PAGE, Allocation, MemoryType
 
 KINDS: Final = MemoryFlags.VRAM | MemoryFlags.GTT
 _OTHER_KINDS: Final = MemoryFlags.USERPTR | MemoryFlags.DOORBELL | MemoryFlags.MMIO_REMAP
@@ -35,7 +35,7 @@ class Node:
     ticks_a_millisecond: int = 1_000_000
 
     @classmethod
-    def of(cls, device: BareDevice) -> Node:
+    def of(cls, device: Context) -> Node:
         """What a device's waves need."""
         control, size = device.save_area_bytes
         return cls(control_stack_size=control, save_size=size)
@@ -58,9 +58,9 @@ class _Memory:
 
 
 class DriverMemory:
-    """The calls of one process on one device."""
+    """The calls of one process on one device, which may be one of `Device.create_process`."""
 
-    def __init__(self, device: BareDevice, node: Node) -> None:
+    def __init__(self, device: Context, node: Node) -> None:
         self._device = device
         self._node = node
         self._render_node: int | None = None
@@ -139,13 +139,14 @@ class DriverMemory:
     def apertures(self) -> list[NodeApertures]:
         """Calls 0x06 and 0x14: of each node."""
         apertures = self._device.options.apertures
+        addresses = self._device.memory.space.addresses
         lds, scratch = apertures.shared << 32, apertures.private << 32
         return [
             NodeApertures(
                 self._node.gpu_id,
                 lds=(lds, lds | 0xFFFF_FFFF),
                 scratch=(scratch, scratch | 0xFFFF_FFFF),
-                gpuvm=(FIRST_ADDRESS, LAST_ADDRESS - 1),
+                gpuvm=(addresses.start, addresses.stop - 1),
             )
         ]
 

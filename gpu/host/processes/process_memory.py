@@ -31,7 +31,7 @@ class ProcessMemory:
         self.units = machine.units
         self.memory = memory
         self.vmid = vmid
-        options = machine.options
+        self.options = options = machine.options
         self._control = ControlPort(machine.activities, vmid=vmid, space=memory.space)
         self.host = DeviceHost(
             machine.loop, memory, self._control, self._interrupt, options.pace.poll

@@ -38,13 +38,13 @@ class ProcessSpace(AddressSpace):
         """Address and bytes of entries that are to be written, in this order."""
         self._physical = physical
         self._forget = forget
-        self._behind: dict[int, Allocation] = {}
         self._tables: dict[tuple[int, int], int] = {}
         self.root = self._new_table()
 
     def behind(self, allocation: Allocation) -> Allocation:
         """The memory of the device that an allocation of the process is."""
-        return self._behind[allocation.start]
+        assert allocation.behind is not None, "every allocation of a process has some"
+        return allocation.behind
 
     def close(self) -> None:
         """Give back all memory, that of the tables included."""
@@ -59,10 +59,13 @@ class ProcessSpace(AddressSpace):
 
     def _add(self, allocation: Allocation) -> None:
         super()._add(allocation)
-        made = self._behind[allocation.start] = self._found_behind(allocation)
+        allocation.behind = self._found_behind(allocation)
+        self._map_pages(allocation)
+
+    def _map_pages(self, allocation: Allocation) -> None:
         flags = Entry(0, allocation.on_store is None, allocation.writable).pack()
         pages = allocation.end - allocation.start >> PAGE_BITS
-        self._write(allocation.start, made.start + flags, PAGE, pages)
+        self._write(allocation.start, self.behind(allocation).start + flags, PAGE, pages)
 
     def _found_behind(self, allocation: Allocation) -> Allocation:
         on_store, start = allocation.on_store, allocation.start
@@ -86,8 +89,14 @@ class ProcessSpace(AddressSpace):
         pages = range(freed.start >> PAGE_BITS, freed.end >> PAGE_BITS)
         self._write(freed.start, 0, 0, len(pages))
         self._forget(self.vmid, pages)
-        self._physical.free(self._behind.pop(freed.start).start)
+        self._physical.free(self.behind(freed).start)
         return freed
+
+    def restore(self, allocation: Allocation) -> None:
+        """Map an allocation again that was freed, with the same memory behind it."""
+        super().restore(allocation)
+        self._physical.restore(self.behind(allocation))
+        self._map_pages(allocation)
 
     # ------------------------------------------------------------------ tables
 

@@ -10,12 +10,12 @@ a state that a timer, memory, a processor or the machine itself can end is not w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.sends import Send, sends_of
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 Place = tuple[str, str]
 """An in-port: its machine, its name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from slicc import ir
@@ -24,6 +24,7 @@ from slicc.analysis.product.values import (
     Value,
     copied,
 )
+from slicc.text.lazy_dataclass import dataclass
 
 _DEPTH: Final = 40
 _CALLS: Final = 4000

@@ -15,11 +15,10 @@ not reported may still happen. The same protocol gives the same walks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
 from typing import Final, TypeVar
 
-from slicc import ir
 from slicc.analysis.product.local import (
     PRESSURE,
     PROCESSOR,
@@ -33,14 +32,20 @@ from slicc.analysis.product.local import (
     Outcome,
 )
 from slicc.analysis.product.machine import Feeds, Model
+from slicc.analysis.product.suspects import Outcomes
 from slicc.analysis.product.values import LINE, OTHER_LINE
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _ASKED: Final = {Feeds.PROCESSOR: ("LD", "ST", "IFETCH"), Feeds.DMA: ("LD", "ST")}
 _LONGEST: Final = 6
 """Messages of one sender in one channel; what would make it longer is not followed."""
-_POLLS: Final = 2_000
-"""Runs of ports after which no further walk begins: MESI_Two_Level needs 1,800 for 4,000 steps."""
+_POLLS: Final = 1_000
+"""Runs of ports, which are what a search costs, after which no further walk begins."""
+_QUIET: Final = 2
+"""Walks in a row that meet nothing new, after which none begins."""
+_MORE: Final = 3
+"""How much further walks go once something was left at rest, to see what is at fault."""
 _WALK: Final = 200
 _BURST: Final = 100
 """Draws between two rests of a walk, at most."""
@@ -86,6 +91,12 @@ class Findings:
     unmodelled: Counter[str] = field(default_factory=Counter)
     steps: int = 0
     moves: int = 0
+    outcomes: Outcomes = field(default_factory=Outcomes)
+
+    @property
+    def news(self) -> tuple[int, int, int]:
+        """How much was met and found so far."""
+        return len(self.met), len(self.happenings), self.outcomes.failures
 
 
 @dataclass(slots=True)
@@ -101,6 +112,8 @@ class _Walk:
     """By channel, the last move that looked at the head and left it there."""
     states: dict[int, int] = field(default_factory=dict)
     """By machine, its last move to another state."""
+    since: int = 0
+    """The first move after the last rest."""
     guessed: bool = False
     """An unknown condition is on the way: this may be no moment of a real system."""
     doubtful: bool = False
@@ -110,9 +123,10 @@ class _Walk:
 class Exploration:
     """Walks; :meth:`run` adds to what was found."""
 
-    def __init__(self, protocol: ir.Protocol, driven: int) -> None:
-        self._machines = Machines(protocol, driven)
+    def __init__(self, models: Sequence[Model], driven: int) -> None:
+        self._machines = Machines(models, driven)
         self._nodes = self._machines.nodes
+        self._timed = [index for index, (model, _) in enumerate(self._nodes) if model.timers]
         self._reported: set[Happening] = set()
         self._samples: dict[tuple[int, int], dict[str, int]] = {}
         self._none = self._machines.messages.of(None)
@@ -122,16 +136,25 @@ class Exploration:
         """Walk until so many messages were looked at."""
         if not any(model.asked for model, _ in self._nodes):
             return  # nothing begins a transaction
-        start, limit = self._machines.start(), found.steps + steps
-        while found.steps < limit and self._machines.polls < _POLLS:
-            walk = _Walk(list(start))
-            while len(walk.way) < _WALK and found.steps < limit:
-                before = found.steps
-                for _ in range(1 + self._draws.below(_BURST)):
-                    self._draw(walk, found)
-                if not self._settle(walk, found) or found.steps == before:
-                    break
+        start, first = self._machines.start(), found.steps
+        quiet = 0
+        while quiet < _QUIET:
+            more = _MORE if found.outcomes.failures else 1
+            limit = first + more * steps
+            if found.steps >= limit or self._machines.polls >= more * _POLLS:
+                break
+            known = found.news
+            self._walk(_Walk(list(start)), found, limit)
+            quiet = quiet + 1 if found.news == known else 0
         found.unmodelled += self._machines.unmodelled
+
+    def _walk(self, walk: _Walk, found: Findings, limit: int) -> None:
+        while len(walk.way) < _WALK and found.steps < limit:
+            before = found.steps
+            for _ in range(1 + self._draws.below(_BURST)):
+                self._draw(walk, found)
+            if not self._settle(walk, found) or found.steps == before:
+                return
 
     # ------------------------------------------------------------------ moves
 
@@ -201,6 +224,9 @@ class Exploration:
         walk.held[index], walk.channels = outcome.held, after
         _remember(walk, channel, outcome, fresh)
         found.moves += 1
+        if channel[2] not in _OUTSIDE:
+            kind = outcome.move.message
+            found.outcomes.arrivals[self._nodes[index][0].type, channel[1], kind] += 1
         if outcome.move.state != outcome.move.next:
             walk.states[index] = len(walk.way) - 1
             self._look_at_writers(walk, found, index)
@@ -245,18 +271,13 @@ class Exploration:
     def _blamed(self, happening: Happening, channel: Channel, walk: _Walk) -> Happening:
         """The happening, or the earlier transition that left its message at the head."""
         if channel not in walk.left:
-            return happening
+            sender = walk.senders.get(channel, (-1,))[0]
+            return replace(happening, sender=walk.way[sender]) if sender >= 0 else happening
         move = walk.way[walk.left[channel]]
         return Happening(
             *("left", happening.machine, move.state, move.event, move.source, move.message, ""),
             self._span(move),
         )
-
-    def _is_busy(self, move: Move) -> bool:
-        """Whether the state that a move leads to waits for something."""
-        members = self._model(move.machine).machine.states.members
-        state = next(member for member in members if member.name == move.next)
-        return state.permission is ir.AccessPermission.BUSY
 
     def _span(self, move: Move) -> Span:
         machine = self._model(move.machine).machine
@@ -280,7 +301,7 @@ class Exploration:
 
     def _deliver_any(self, walk: _Walk, found: Findings) -> bool:
         choices = [(channel, walk.channels[channel][0]) for channel in sorted(walk.channels)]
-        for index in range(len(self._nodes)):
+        for index in self._timed:
             held = self._machines.held[walk.held[index]]
             choices += [(channel, none) for channel, none, _ in self._timers(index, held)]
         first = self._draws.below(len(choices)) if choices else 0
@@ -293,12 +314,19 @@ class Exploration:
 
     def _look(self, walk: _Walk, found: Findings) -> bool:
         """Nothing under way moves: what still waits, waits until something else is asked for."""
+        left = next(self._lefts(walk), None)
+        found.outcomes.count(walk.way[walk.since :], good=left is None)
+        if left is not None:
+            self._report_rest(found, *left, walk)
+            return False
+        walk.since = len(walk.way)
+        return True
+
+    def _lefts(self, walk: _Walk) -> Iterator[tuple[str, int]]:
         for what in _LEFT:
             for index, number in enumerate(walk.held):
                 if self._is_left(what, index, self._machines.held[number], walk):
-                    self._report_rest(found, what, index, walk)
-                    return False
-        return True
+                    yield what, index
 
     def _is_left(self, what: str, index: int, held: Held, walk: _Walk) -> bool:
         match what:
@@ -310,27 +338,43 @@ class Exploration:
                 return not walk.channels and self._nodes[index][0].keeps(held.tables)
 
     def _report_rest(self, found: Findings, what: str, index: int, walk: _Walk) -> None:
-        _, me = self._nodes[index]
+        model, me = self._nodes[index]
         own = [number for number, move in enumerate(walk.way) if move.machine == me]
         changing = [number for number in own if walk.way[number].state != walk.way[number].next]
         if not own:
             return
-        last = (changing or own)[-1]
-        if what == "waiting" or (what == "unanswered" and self._is_busy(walk.way[last])):
-            last = _last_effect(walk, last)
-        move = walk.way[last]
+        at = (changing or own)[-1]
+        if what != "kept" and model.busy(walk.way[at].next):
+            at = self._end_of_wait(walk, self._begin_of_wait(model, walk, changing))
         for channel in walk.left.keys() & walk.channels.keys():
-            if self._nodes[channel[0]][1] == move.machine:
-                move = walk.way[walk.left[channel]]
+            if self._nodes[channel[0]][1] == walk.way[at].machine:
+                at = walk.left[channel]
+        move = walk.way[at]
         name = self._model(move.machine).machine.name
         where = (move.state, move.event, me, move.message, what, self._span(move))
-        self._report(found, Happening("rest", name, *where), walk)
+        self._report(found, Happening("rest", name, *where, at=at), walk)
+
+    def _begin_of_wait(self, model: Model, walk: _Walk, changing: list[int]) -> int:
+        """The last of a machine's moves from a state that waits for nothing."""
+        begins = [number for number in changing if not model.busy(walk.way[number].state)]
+        return (begins or changing)[-1]
+
+    def _end_of_wait(self, walk: _Walk, begin: int) -> int:
+        """Where what a machine asked for got lost, or where it began to wait without asking: if
+        all that followed was the answer to another machine, which has what it wants."""
+        end, cause = walk.way[_last_effect(walk, begin)], walk.causes[begin]
+        answered = (
+            cause >= 0
+            and end.machine == walk.way[cause].machine
+            and not self._model(end.machine).busy(end.next)
+        )
+        return begin if answered else _last_effect(walk, begin)
 
     def _report(self, found: Findings, happening: Happening, walk: _Walk) -> None:
         key = replace(happening, source=(happening.source[0], 0), message="")
         if key not in self._reported:
             self._reported.add(key)
-            found.happenings.append(replace(happening, way=tuple(walk.way)))
+            found.happenings.append(replace(happening, way=tuple(walk.way), since=walk.since))
 
 
 def _remember(walk: _Walk, channel: Channel, outcome: Outcome, fresh: bool) -> None:

@@ -8,13 +8,13 @@ hold and what messages say is numbered. Invariant: equal numbers are equal conte
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import field
 from typing import Any, Final
 
 from slicc import ir
 from slicc.analysis.product.bodies import Reached
-from slicc.analysis.product.machine import Feeds, Model, Port, Stepped, Unhandled
+from slicc.analysis.product.machine import Elsewhere, Feeds, Model, Port, Stepped, Unhandled
 from slicc.analysis.product.step import Source, Step, Waiting
 from slicc.analysis.product.values import (
     DATA,
@@ -29,6 +29,7 @@ from slicc.analysis.product.values import (
     freeze,
     thaw,
 )
+from slicc.text.lazy_dataclass import dataclass
 
 PROCESSOR: Final[Source] = ("processor", 0)
 PRESSURE: Final[Source] = ("another line", 0)
@@ -94,7 +95,8 @@ class Move:
 class Happening:
     """Something that goes wrong.
 
-    ``kind``: ``unhandled``, ``null``, ``reached``, ``left`` (a message at the head) or ``rest``.
+    ``kind``: ``unhandled``, ``null``, ``reached``, ``unread``, ``writers``, ``left`` (a message at
+    the head), ``rest`` or ``misdirected``.
     """
 
     kind: str
@@ -106,6 +108,14 @@ class Happening:
     what: str = ""
     span: Any = field(default=None, compare=False)
     way: tuple[Move, ...] = field(default=(), compare=False)
+    since: int = field(default=0, compare=False)
+    """The first move on the way after the last rest."""
+    at: int = field(default=0, compare=False)
+    """The move on the way after which what was asked for got lost."""
+    place: int = field(default=0, compare=False)
+    """The port with the message."""
+    sender: Move | None = field(default=None, compare=False)
+    """What sent the message, if a machine did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +144,7 @@ class Attempt:
 class Machines:
     """The machines of a small system, and what each does."""
 
-    def __init__(self, protocol: ir.Protocol, driven: int) -> None:
-        models = [Model(machine, protocol.structs) for machine in protocol.machines]
+    def __init__(self, models: Sequence[Model], driven: int) -> None:
         self.nodes: list[tuple[Model, tuple[str, int]]] = [
             (model, (model.type, number))
             for model in models
@@ -238,11 +247,15 @@ class Machines:
         except Stepped as made:
             return made
         except Unhandled as missing:
-            wrong = Happening("unhandled", name, missing.state, missing.event, source, kind)
+            where = (name, missing.state, missing.event, source, kind)
+            wrong = Happening("unhandled", *where, place=channel[1])
         except NullUsed as used:
             wrong = Happening("null", name, "", "", source, kind, "", used.span)
         except Reached as reached:
             wrong = Happening("reached", name, "", "", source, kind, reached.what, reached.span)
+        except Elsewhere as reason:
+            if source != PRESSURE:  # the other line has what it needs without this one's frame
+                self._give_up(found, reason)
         except (Unmodelled, TypeError, AttributeError, KeyError, IndexError) as reason:
             self._give_up(found, reason)
         finally:

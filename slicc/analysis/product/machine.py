@@ -5,7 +5,6 @@ Invariant: what a machine has at the start and how a step ends do not depend on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -16,6 +15,7 @@ from slicc.analysis.product.library import STORES
 from slicc.analysis.product.step import Step
 from slicc.analysis.product.values import LINE, UNKNOWN, Defaults, Unmodelled, Value, constant
 from slicc.ir.walk import expressions_in
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Feeds(Enum):
@@ -57,6 +57,10 @@ class Stepped(Exception):
     def __init__(self, state: str, event: str, next: str, row: Row) -> None:
         super().__init__(state, event)
         self.state, self.event, self.next, self.row = state, event, next, row
+
+
+class Elsewhere(Unmodelled):
+    """An event is triggered for another line, or for one that is not known."""
 
 
 class Unhandled(Exception):
@@ -104,11 +108,26 @@ class Model:
             place for place, port in places if makes_room(machine, machine.in_ports[place].body)
         ]
         self.starts_requests = bool(self.asked)
+        self.permissions = {each.name: each.permission for each in machine.states.members}
         self.writing = {
-            member.name
-            for member in machine.states.members
-            if member.permission is ir.AccessPermission.READ_WRITE
+            name
+            for name, permission in self.permissions.items()
+            if permission is ir.AccessPermission.READ_WRITE
         }
+
+    def busy(self, state: str) -> bool:
+        """Whether a state waits for something."""
+        return self.permissions[state] is ir.AccessPermission.BUSY
+
+    def actions_of(self, transition: int) -> list[ir.Action]:
+        """The actions of a transition."""
+        actions = {each.ref: each for each in self.machine.actions}
+        return [actions[ref] for ref in self.machine.transitions[transition].actions]
+
+    def lets_wait(self, transition: int) -> bool:
+        """Whether a transition lets its message wait."""
+        bodies = (action.body for action in self.actions_of(transition))
+        return any(isinstance(each, ir.StallAndWait) for body in bodies for each in body)
 
     def holds(self, tables: tuple[tuple[str, Value], ...]) -> bool:
         """Whether the line is in one of the caches."""
@@ -164,7 +183,7 @@ class Model:
     def _fire(self, f: Frame, event: Value, address: Value, entry: Value, tbe: Value) -> None:
         step = f.step
         if address != LINE or event is UNKNOWN:
-            raise Unmodelled("another line")
+            raise Elsewhere("another line")
         state = self.state_of(step, entry, tbe)
         step.looked.append((state, event))
         row = self._table.get((state, event))
@@ -197,6 +216,11 @@ class Model:
         if isinstance(type, ir.PointerType):
             return tbe if type.ref == self.machine.tbe else entry
         return state if isinstance(type, ir.EnumType) else LINE
+
+
+def models_of(protocol: ir.Protocol) -> list[Model]:
+    """The machines of a protocol, ready to run."""
+    return [Model(machine, protocol.structs) for machine in protocol.machines]
 
 
 _DRIVEN = (Feeds.PROCESSOR, Feeds.DMA)

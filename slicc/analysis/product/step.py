@@ -6,10 +6,11 @@ Invariant: a step changes nothing but itself; the exploration freezes its outcom
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from slicc.analysis.product.values import LINE, Record, Unmodelled, Value
+from slicc.text.lazy_dataclass import dataclass
 
 Source = tuple[str, int]
 """Who sent a message: a machine, or what stands outside (``("processor", 0)``)."""

@@ -6,7 +6,7 @@ appears in that order; the steps of a transition have the order given in docs/se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -34,6 +34,7 @@ from slicc.codegen.python.line_map import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
 from slicc.codegen.python.names import ProtocolNames as ReportedProtocol
 from slicc.text import cpp_source
+from slicc.text.lazy_dataclass import dataclass
 
 _MAX_PORTS = 64
 _MAX_WAIT_BITS = 128

@@ -7,7 +7,7 @@ everything is in memory: nothing is written here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -30,6 +30,7 @@ from slicc.codegen.files import Package as Package
 from slicc.codegen.python.names import ProtocolNames as ReportedNames
 from slicc.codegen.rendering import render
 from slicc.text.data import json_text
+from slicc.text.lazy_dataclass import dataclass
 
 SITES = "sites.json"
 METADATA = "metadata.json"

@@ -6,10 +6,11 @@ line belongs to, unless it belongs to a function, which several actions may call
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from slicc.codegen.python.line_map import file_name
 from slicc.source import BUILTIN, Span
+from slicc.text.lazy_dataclass import dataclass
 
 Place = tuple[str, int, str | None]
 

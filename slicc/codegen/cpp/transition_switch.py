@@ -8,7 +8,6 @@ computed next state, slots by name, request types by name, records, stall, actio
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -22,6 +21,7 @@ from slicc.codegen.cpp.runtime_names import ALIASES
 from slicc.codegen.python.line_map import file_name
 from slicc.codegen.python.names import MachineNames as ReportedNames
 from slicc.text import cpp_source
+from slicc.text.lazy_dataclass import dataclass
 
 _FAILS = Acts.FAILS | Acts.NULLS
 _CURRENT = frozenset({"curTransitionEvent", "curTransitionNextState"})

@@ -6,7 +6,6 @@ classes that the native runtime does not have) are refused here, with their plac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import assert_never
 
 from slicc import ir
@@ -14,6 +13,7 @@ from slicc.codegen.cpp.errors import Unsupported
 from slicc.codegen.cpp.names import ProtocolNames
 from slicc.codegen.cpp.runtime_names import OBJECT_CLASSES, VALUE_CLASSES
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _SCALARS = {
     ir.ScalarKind.INT: "i32",

@@ -7,11 +7,12 @@ them, and the table it returns is in ascending order of generated lines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import PurePath
 
 from slicc.source import BUILTIN, Span
+from slicc.text.lazy_dataclass import dataclass
 
 _MARK = "\x1f"
 

@@ -6,7 +6,7 @@ appears in that order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -22,6 +22,7 @@ from slicc.codegen.python.names import MachineNames, ProtocolNames, local_names
 from slicc.codegen.python.runtime_names import NAMED_CLASSES
 from slicc.text import python_source
 from slicc.text.escapes import visible
+from slicc.text.lazy_dataclass import dataclass
 
 _SHAPES = {
     (True, True): "EntryTbeController",

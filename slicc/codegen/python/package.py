@@ -6,7 +6,6 @@ everything is in memory: nothing is written here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from slicc import ir
@@ -22,6 +21,7 @@ from slicc.codegen.python.names import ProtocolNames
 from slicc.codegen.rendering import render
 from slicc.text import python_source
 from slicc.text.data import json_text
+from slicc.text.lazy_dataclass import dataclass
 
 LINE_MAP = "linemap.json"
 MARKER = "py.typed"

@@ -6,8 +6,7 @@ are taken for two entries. Invariant: what is not understood reads and writes ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Final
 
 from slicc import ir
@@ -18,25 +17,20 @@ from slicc.ir.walk import (
     inner_blocks,
     statements_in,
 )
+from slicc.mutation.equivalence.counted_fields import counted_fields
+from slicc.mutation.equivalence.entries_found import found_by_name, found_or_made
+from slicc.mutation.equivalence.resources import ENTRY, EVERYTHING, HINT, RECORD, Effects
 from slicc.mutation.reachability import bodies
-
-Resource = tuple[str, str]
-"""A kind and a name; the name ``*`` is all of a kind, the kind ``*`` is everything."""
 
 _MEMORY_QUEUE: Final = "responseFromMemory"
 """Whose head `dequeueMemRespQueue` takes; a machine that calls it names a buffer so."""
-EVERYTHING: Final[Resource] = ("*", "*")
-HINT: Final = "hint"
-"""Kind of what only says which line to replace first, or counts for statistics."""
-ENTRY: Final = "entry"
-RECORD: Final = "record"
-"""Kinds of fields: of entries in caches and directories, and of TBEs."""
 _TABLES: Final = frozenset({"TBETable", "MN_TBETable", "TBEStorage"})
 _HINTS: Final = frozenset({"setMRU", "setMRU_entry"})
 """And all methods whose names begin with ``profile``."""
 _LOOKS: Final = frozenset(
     {"lookup", "isTagPresent", "cacheAvail", "cacheProbe", "isPresent", "getNullEntry"}
 )
+_ADDITIONS: Final = frozenset({"add", "addNetDest"})
 _PURE: Final = frozenset(
     {
         "mapAddressToMachine",
@@ -50,39 +44,6 @@ _PURE: Final = frozenset(
         "curCycle",
     }
 )
-
-
-@dataclass
-class Effects:
-    """Of one body."""
-
-    reads: set[Resource] = field(default_factory=set)
-    writes: set[Resource] = field(default_factory=set)
-
-    @property
-    def only_hints(self) -> bool:
-        """Whether no verdict can depend on it."""
-        return all(kind == HINT for kind, _ in self.writes)
-
-    def commutes(self, other: Effects) -> bool:
-        """Whether the order of both makes no difference."""
-        return not (
-            _meet(self.writes, other.reads)
-            or _meet(self.writes, other.writes)
-            or _meet(self.reads, other.writes)
-        )
-
-
-def _meet(some: Iterable[Resource], others: Iterable[Resource]) -> bool:
-    return any(_same(one, other) for one in some for other in others)
-
-
-def _same(one: Resource, other: Resource) -> bool:
-    if HINT in (one[0], other[0]):
-        return False
-    if "*" in (one[0], other[0]):
-        return True
-    return one[0] == other[0] and (one[1] == other[1] or "*" in (one[1], other[1]))
 
 
 class EffectsOfMachine:
@@ -99,7 +60,10 @@ class EffectsOfMachine:
             for node in statements_in(body)
             if isinstance(node, ir.StallAndWait)
         }
-        self._actions = {action.ref: self._of(action.body) for action in machine.actions}
+        self._found_by_name = found_by_name(machine)
+        found = {action.ref: self._of(action.body) for action in machine.actions}
+        counted = counted_fields(machine, found)
+        self._actions = {ref: each.with_hints(counted) for ref, each in found.items()}
 
     def of_action(self, action: ir.ActionRef, waiting: frozenset[str] | None = None) -> Effects:
         """``waiting``: buffers whose messages may wait for the line; None: all that ever do.
@@ -111,7 +75,7 @@ class EffectsOfMachine:
             return found
         calm = {("queue", buffer) for buffer in self._waiting - waiting}
         popped = {("queue", b) for b in self._popped(action)}
-        return Effects(found.reads, found.writes - (calm - popped))
+        return replace(found, writes=found.writes - (calm - popped))
 
     def _popped(self, action: ir.ActionRef) -> set[str]:
         """Buffers whose head the action takes itself."""
@@ -198,6 +162,16 @@ class EffectsOfMachine:
     # -------------------------------------------------------------- expressions
 
     def _expression(self, node: ir.Expr, into: Effects, calls: tuple[ir.FunctionRef, ...]) -> None:
+        match node:
+            case ir.CallMethod(
+                receiver=ir.FieldAccess(receiver=owner, name=name), class_name="NetDest"
+            ) if node.method in _ADDITIONS and isinstance(owner.type, ir.PointerType):
+                for child in (owner, *node.arguments):
+                    self._expression(child, into, calls)
+                into.adds.add((self._kind(owner.type), name))
+                return
+            case _:
+                pass
         for child in children(node):
             self._expression(child, into, calls)
         match node:
@@ -230,7 +204,7 @@ class EffectsOfMachine:
                     into.writes.add((HINT, name))
                 elif node.method not in _LOOKS:
                     into.writes.add(("object", name))
-                    if "allocate" in node.method:
+                    if "allocate" in node.method and name not in self._found_by_name:
                         of_records = node.class_name in _TABLES
                         into.writes.add((RECORD if of_records else ENTRY, "*"))
                     for argument in node.arguments:
@@ -260,6 +234,9 @@ class EffectsOfMachine:
         function = self._functions.get(ref)
         if function is None or ref in calls:
             into.writes.add(EVERYTHING)
+            return
+        if directory := found_or_made(function):
+            into.adds.add(("object", directory))
             return
         for parameter, argument in zip(function.parameters, arguments):
             if parameter.by_reference:

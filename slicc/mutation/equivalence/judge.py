@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slicc import ir
+from slicc.analysis.sent import unsent
+from slicc.mutation.changed_cells import changed_cells
 from slicc.mutation.equivalence.alike_states import alike_states
 from slicc.mutation.equivalence.effects import EffectsOfMachine
+from slicc.mutation.equivalence.free_frames import FreeFrames
 from slicc.mutation.equivalence.message_readers import told_apart
 from slicc.mutation.equivalence.stored_states import StoredStates
 from slicc.mutation.equivalence.waiting_messages import WaitingMessages
@@ -27,9 +30,16 @@ class Equivalence:
         self._waiting = {name: WaitingMessages(m) for name, m in self._machines.items()}
         self._alike = {name: alike_states(m) for name, m in self._machines.items()}
         self._stored = {name: StoredStates(m) for name, m in self._machines.items()}
+        self._frames = {
+            name: FreeFrames(m, self._stored[name], self._effects[name])
+            for name, m in self._machines.items()
+        }
+        self._unsent = unsent(protocol, self._machines)
 
     def reason(self, mutant: Mutant) -> str:
         """Why the mutant is equivalent; empty if that is not known."""
+        if self._never_runs(mutant):
+            return "no machine of the protocol sends what causes the transition"
         match mutant.operator:
             case Operator.ACTIONS_SWAPPED:
                 return self._swapped(mutant)
@@ -41,6 +51,11 @@ class Equivalence:
                 return self._field(mutant)
             case _:
                 return ""
+
+    def _never_runs(self, mutant: Mutant) -> bool:
+        cells = changed_cells(self._protocol, mutant)
+        dead = self._unsent[mutant.machine]
+        return cells is not None and all((cell.state, cell.event) in dead for cell in cells)
 
     def _row(self, mutant: Mutant) -> tuple[ir.Transition, ir.Transition, list[str]]:
         """The changed row before and after, and the states it is for."""
@@ -59,14 +74,16 @@ class Equivalence:
         return "the order of the two actions makes no difference" if first.commutes(second) else ""
 
     def _dropped(self, mutant: Mutant) -> str:
-        one, other, _ = self._row(mutant)
-        kept = list(other.actions)
-        gone = next(a for i, a in enumerate(one.actions) if i >= len(kept) or a != kept[i])
-        effects = self._effects[mutant.machine].of_action(gone)
+        one, other, states = self._row(mutant)
+        kept = (*other.actions, None)
+        place = next(i for i, action in enumerate(one.actions) if action != kept[i])
+        if self._frames[mutant.machine].free_anyway(states, one, place):
+            return "the frame of a line in this state is free in any case"
+        effects = self._effects[mutant.machine].of_action(one.actions[place])
         if not effects.only_hints:
             return ""
         return (
-            "the action only says which line to replace first"
+            "the action only says which line to replace first, or counts"
             if effects.writes
             else "the action does nothing"
         )

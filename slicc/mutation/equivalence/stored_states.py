@@ -7,11 +7,12 @@ is found; more may be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from slicc import ir
 from slicc.ir.walk import expressions_in, statements_in
+from slicc.text.lazy_dataclass import dataclass
 
 _POINTERS: Final = (ir.TransactionField.TBE, ir.TransactionField.ENTRY)
 Held = frozenset[ir.TransactionField]
@@ -48,6 +49,16 @@ class StoredStates:
             self._stored.isdisjoint(after)
             for held in self._held.get(state, ())
             for after in self._after(held, node)
+        )
+
+    def has_entry(self, state: str, node: ir.Transition, place: int) -> bool:
+        """Whether a line in this state surely has an entry when the row's action at this place
+        runs."""
+        before = replace(node, actions=node.actions[:place])
+        return self._stored is not None and all(
+            ir.TransactionField.ENTRY in after
+            for held in self._held.get(state, ())
+            for after in self._after(held, before)
         )
 
     def _explore(self, start: str) -> None:

@@ -5,7 +5,7 @@ Invariant: one :class:`Body` per action, port, function or method; it is dropped
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from slicc import ir
@@ -14,6 +14,7 @@ from slicc.ir import type_rules
 from slicc.resolve.scope.scopes import BodyScope, GlobalScope, MachineScope
 from slicc.resolve.scope.unknown_names import Misses
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 
 class BodyKind(Enum):

@@ -7,13 +7,14 @@ Invariant: every symbol keeps the span of its declaration, so a message can poin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, auto
 
 from slicc import ir
 from slicc.prelude import Signature
 from slicc.source import NOWHERE, Span
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 
 

@@ -7,11 +7,12 @@ Invariant: without a :class:`Uses` in its scope resolve does nothing more than a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from slicc import ir
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 CURSOR = "__slicc_cursor__"
 """Stands for the unfinished name in a text that is completed."""

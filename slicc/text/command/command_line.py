@@ -8,7 +8,7 @@ class of options some milliseconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass
+from dataclasses import MISSING, Field
 from enum import Enum
 from importlib import import_module
 from inspect import Parameter, Signature
@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from slicc.text.command.options import Spec, names_of, one_of, specs, written
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.wording import listed
 
 SHOW: Final = "--show-completion"

@@ -23,7 +23,7 @@ import msgspec
 from protocols.loader import ProtocolBroken, ProtocolMissing, load_protocol
 from runtime.description import DescriptionError
 from tester.campaign.campaign import Campaign, Options
-from tester.campaign.left_out import ROUNDS, LeftOut, behind
+from tester.campaign.left_out import LeftOut, Rounds
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
@@ -39,10 +39,11 @@ _MOST_FAILURES: Final = 40
 @dataclass(frozen=True, slots=True)
 class Round:
     """One campaign. ``left_out``: what it did without; ``failures``: what went wrong and where, and
-    the episodes before it was first seen."""
+    the episodes before it was first seen; ``legs``: that failed."""
 
     left_out: tuple[LeftOut, ...] = ()
     failures: dict[str, int] = field(default_factory=dict)
+    legs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +68,18 @@ def attack(driver: Path, episodes: int, seed: int, wanted: Wanted | None = None)
     try:
         protocol = load_protocol(str(driver), native=True)
         engine = choose(Choice.auto, protocol, lambda text: None)
-        left_out: tuple[LeftOut, ...] = ()
+        search = Rounds()
         rounds: list[Round] = []
-        while len(rounds) < (ROUNDS if wanted is None else len(wanted)):
-            if wanted is not None:
-                left_out = (*wanted[len(rounds)],)
+        while wanted is None or len(rounds) < len(wanted):
+            left_out = search.left_out if wanted is None else (*wanted[len(rounds)],)
             options = Options(seed, episodes)
             for each in left_out:
                 options = each.of(options)
             campaign = Campaign(protocol, options, engine)
             failures, legs = _failures(campaign)
-            rounds.append(Round(left_out, failures))
-            if wanted is None:
-                more = behind(campaign, legs)
-                if not more:
-                    break
-                left_out += (*more,)
+            rounds.append(Round(left_out, failures, sum(map(len, legs.values()))))
+            if wanted is None and not search.next(campaign, legs):
+                break
     except (ProtocolBroken, ProtocolMissing, DescriptionError, ConfigError) as error:
         return Answer(refused=_first_error(str(error)))
     return Answer(rounds=(*rounds,))

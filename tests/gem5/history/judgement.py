@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from tester.campaign.left_out import LeftOut
+from tester.campaign.left_out import FEW, LeftOut
 from tests.gem5.history.attack import Answer, attack_apart
 
 FURTHER: Final = (3, 4, 5, 6)
@@ -22,13 +22,14 @@ class Verdict(Enum):
 
     FOUND = "found"
     """The faulty text fails in a campaign in which the mended one does not fail so: with every
-    seed; or with one seed in a campaign that the mended one passes, as it never fails."""
+    seed; or with one seed and with further ones, where the mended one never does."""
     UNCLEAR = "unclear"
-    """With one seed only, in a campaign that the mended text does not pass."""
+    """With one seed, and further ones do not decide it."""
     MASKED = "masked"
     """Both fail alike in every campaign."""
     MISSED = "missed"
-    """The faulty text passes a campaign, with every seed: nothing hides the fault there."""
+    """The faulty text passes a campaign, with every seed, or nearly: fewer legs fail there than
+    hide anything."""
     REFUSED = "refused"
     UNDETECTABLE = "undetectable"
     """No stream of requests can show it; the row says why."""
@@ -58,8 +59,8 @@ class Judgement:
 def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Judgement:
     """Attack both texts with every seed, the mended one in the campaigns of the faulty one.
 
-    What is unclear is looked at with further seeds: they tell whether a failure that was seen is of
-    the fault, they find nothing by themselves.
+    What one seed alone shows is looked at with further seeds: they tell whether a failure that was
+    seen is of the fault, they find nothing by themselves.
     """
     faulty = [attack_apart(before, episodes, seed) for seed in seeds]
     if any(answer.refused for answer in faulty):
@@ -72,7 +73,7 @@ def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Jud
     judgement = compare(faulty, mended)
     if judgement.verdict is not Verdict.UNCLEAR:
         return judgement
-    seen = suspects(faulty, mended)
+    seen = sorted(suspects(faulty, mended), key=lambda each: not each.clean)
     rounds: list[tuple[LeftOut, ...]] = []
     for each in seen:
         if each.left_out not in rounds:
@@ -81,17 +82,21 @@ def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Jud
         [attack_apart(text, episodes, seed, rounds[:_LOOKED_AT]) for seed in FURTHER]
         for text in (before, after)
     )
-    return confirmed(seen, again, never) or judgement
+    return confirmed(seen, again, [*mended, *never]) or _unclear(seen)
 
 
 def confirmed(
     seen: Sequence[Suspect], faulty: Sequence[Answer], mended: Sequence[Answer]
 ) -> Judgement | None:
-    """The first suspect that the faulty text shows with further seeds, and the mended one never."""
+    """The first suspect that the faulty text shows again, and the mended one never."""
     again, never = (
         {kind for answer in answers for kind in answer.failures} for answers in (faulty, mended)
     )
     return next((each.found for each in seen if each.kind in again - never), None)
+
+
+def _unclear(seen: Sequence[Suspect]) -> Judgement:
+    return Judgement(Verdict.UNCLEAR, f"{seen[0].kind} with one seed")
 
 
 def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
@@ -100,15 +105,14 @@ def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
     if refused:
         return Judgement(Verdict.REFUSED, refused)
     seen = suspects(faulty, mended)
-    in_any = {kind for answer in mended for kind in answer.failures}
     for each in seen:
         seeds = {other.seed for other in seen if other.kind == each.kind}
-        if len(seeds) == len(faulty) or (each.clean and each.kind not in in_any):
+        if len(seeds) == len(faulty):
             return each.found
     if seen:
-        return Judgement(Verdict.UNCLEAR, f"{seen[0].kind} with one seed")
+        return _unclear(seen)
     for answer in faulty:
-        if all(each.failures for each in answer.rounds):
+        if all(each.legs >= FEW for each in answer.rounds):
             return Judgement(Verdict.MASKED, next(iter(answer.rounds[-1].failures)))
     return Judgement(Verdict.MISSED)
 

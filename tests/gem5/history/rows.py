@@ -284,12 +284,15 @@ CMP_DIRECTORY: Final = (
         "MOESI_CMP_directory",
         "a write-back whose owner was asked for the line meets an unblock without transition",
         "owner change crossing a write-back",
+        "the text gives a line to one second-level cache: none writes it back while another one "
+        "owns it, or while its own request is open",
     ),
     Row(
         "0a5ed3076a",
         "MOESI_CMP_directory",
         "the writer waits for a wrong number of acknowledgements",
         "several second levels",
+        "the text gives a line to one second-level cache: there is never another one to invalidate",
     ),
     Row(
         "264a6392be",

@@ -143,7 +143,7 @@ def plan_words(
     words += [shape.buffers, shape.ports, len(caches), *capacities]
     for index in range(shape.buffers):
         name = delay(shape.buffer_name(index)) if shape.internal(index) else 0
-        words += [shape.capacities[index], shape.ordered[index], shape.owner(index), name]
+        words += [shape.capacities[index], shape.ordered[index], shape.owner(index), name, 0]
     for port in range(shape.ports):
         controller, network = divmod(port, shape.networks)
         words += [shape.port_capacities[port], shape.port_ordered[port], shape.latency]

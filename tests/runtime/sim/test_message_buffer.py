@@ -243,6 +243,20 @@ def test_an_ordered_buffer_never_lets_messages_overtake() -> None:
     assert [m.arrival for m in buffer.messages] == [2, 9, 9]
 
 
+def test_a_queue_that_its_machine_calls_ordered_gets_nothing_due_before_the_last() -> None:
+    engine, buffer = make(ordered=True)
+    strict = MessageBuffer("Box.triggers", 0, True, engine=engine, strict=True)
+    strict.set_consumer(engine.consumers[0])
+    strict.enqueue(note(0), 9)
+    strict.enqueue(note(1), 9)
+    strict.enqueue(note(2), 1, bypass=True)
+    with pytest.raises(ProtocolError, match=r"due at 8, the one before at 9") as caught:
+        strict.enqueue(note(3), 8)
+    assert caught.value.kind is ErrorKind.OUT_OF_ORDER
+    buffer.enqueue(note(0), 9)
+    buffer.enqueue(note(1), 8)
+
+
 def test_an_unordered_buffer_lets_the_faster_message_overtake() -> None:
     engine, buffer = make()
     buffer.enqueue(note(0), 9)

@@ -8,7 +8,16 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign.campaign import Campaign, Options, kind_of
-from tester.campaign.left_out import FEW, LeftOut, alike, behind, least, least_together
+from tester.campaign.left_out import (
+    FEW,
+    UNJUDGED,
+    LeftOut,
+    Rounds,
+    alike,
+    behind,
+    least,
+    least_together,
+)
 from tester.program.replay_file import Leg
 from tests.planted.bugs import BY_NAME
 
@@ -27,6 +36,8 @@ def failing(campaign: Campaign) -> tuple[list[int], str]:
             if not legs:
                 assert alike(campaign.failure_of(plan.leg), kind_of(run, finding))
             legs.append((number, kind_of(run, finding)))
+    if not legs:
+        return [], ""
     return [number for number, kind in legs if kind == legs[0][1]], legs[0][1]
 
 
@@ -97,6 +108,38 @@ def test_one_thing_may_be_behind_several_kinds(tmp_path: Path) -> None:
     numbers, kind = failing(campaign)
     found = behind(campaign, {kind: numbers[::2], f"{kind} again": numbers[1::2]})
     assert [each.what for each in found] == ["agents on DMA"]
+
+
+def test_few_failing_legs_are_joined_by_later_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every sixth leg with engines for DMA fails, and a short campaign has one of them."""
+
+    def failure_of(_: Campaign, leg: Leg, __: object = None) -> str:
+        return "hang" if "dma" in leg.description.agents and leg.number % 6 == alone else ""
+
+    alone = -1
+    monkeypatch.setattr(Campaign, "failure_of", failure_of)
+    campaign = Campaign(load_protocol("MI"), Options(1, 400, leg_episodes=9))
+    alone = next(n for n in range(6) if "dma" in campaign.plan(n).leg.description.agents)
+    assert least(campaign, [alone], "hang") is None
+    assert [each.what for each in behind(campaign, {"hang": [alone]})] == ["agents on DMA"]
+
+
+def test_after_wrong_values_they_are_checked_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = Campaign(broken("mi-dma-write-not-merged", tmp_path), Options(1, 400))
+    numbers, kind = failing(campaign)
+    monkeypatch.setattr("tester.campaign.left_out.behind", lambda *_: [])
+    hung = Rounds()
+    assert hung.next(campaign, {"hang": numbers}) == []
+    rounds = Rounds()
+    assert rounds.next(campaign, {kind: numbers}) == [UNJUDGED]
+    assert rounds.left_out == (UNJUDGED,)
+    unchecked = Campaign(campaign.protocol, UNJUDGED.of(Options(1, 400)))
+    assert failing(unchecked) == ([], "")
+    assert rounds.next(unchecked, {}) == []
 
 
 def test_two_faults_that_look_alike_need_a_thing_each(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,7 @@ def test_json_and_html_say_the_same_and_results_are_kept(tmp_path: Path) -> None
     for each in found["mutants"]:
         assert (each["fate"] == "killed") == bool(each.get("verdict"))
         assert (each["fate"] == "killed") == (not each["diff"])
+        assert each["where"] in each["mutant"] and type(each.get("changed", 0)) is int
     before = (tmp_path / "kept" / "mutants.jsonl").read_bytes()
     again = gpu_tester(*SMALL, *kept, "--format", "json")
     assert json.loads(again.stdout) == found

@@ -114,9 +114,11 @@ struct alignas(128) MessageBuffer {
     u32 stalls;    // number among the stall lists of a line
     u32 stalled_lines;
     bool ordered;
+    bool strict;   // a message due before the last one is a mistake
     bool special;  // limited, ordered, or without consumer
     bool awaited;  // the bus has a message for which there was no room
     u64 last_arrival;
+    i64 last_due;
     u64 delay_key;
     u64 delay_start;
     u32 taken;

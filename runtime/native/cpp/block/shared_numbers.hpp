@@ -6,7 +6,7 @@
 
 inline constexpr u64 SLICC_ABI = 7;
 inline constexpr u64 PLAN_MAGIC = 827739219;
-inline constexpr u64 PLAN_VERSION = 6;
+inline constexpr u64 PLAN_VERSION = 7;
 
 // How a plan begins; a TypeWord for each machine type follows.
 enum HeadWord : u32 {
@@ -51,8 +51,9 @@ enum BufferWord : u32 {
     PLAN_BUFFER_ORDERED = 1,
     PLAN_BUFFER_CONSUMER = 2,
     PLAN_BUFFER_DELAY = 3,
+    PLAN_BUFFER_STRICT = 4,
 };
-inline constexpr u32 PLAN_BUFFER_WORDS = 4;
+inline constexpr u32 PLAN_BUFFER_WORDS = 5;
 
 // A network port; its channels, a ChannelWord each, follow.
 enum PortWord : u32 {
@@ -248,17 +249,18 @@ enum class ErrorKind : u32 {
     EMPTY_BUFFER = 10,
     WRONG_MESSAGE = 11,
     NEGATIVE_LATENCY = 12,
-    TOO_MANY_TRANSITIONS = 13,
-    MESSAGE_WITHOUT_DESTINATION = 14,
-    UNDELIVERABLE = 15,
-    MISALIGNED = 16,
-    ALREADY_ALLOCATED = 17,
-    NOT_ALLOCATED = 18,
-    TABLE_FULL = 19,
-    BANK_CONFLICT = 20,
-    BAD_MEMORY_REQUEST = 21,
-    BAD_CALLBACK = 22,
-    TOO_MANY_MESSAGES = 23,
+    OUT_OF_ORDER = 13,
+    TOO_MANY_TRANSITIONS = 14,
+    MESSAGE_WITHOUT_DESTINATION = 15,
+    UNDELIVERABLE = 16,
+    MISALIGNED = 17,
+    ALREADY_ALLOCATED = 18,
+    NOT_ALLOCATED = 19,
+    TABLE_FULL = 20,
+    BANK_CONFLICT = 21,
+    BAD_MEMORY_REQUEST = 22,
+    BAD_CALLBACK = 23,
+    TOO_MANY_MESSAGES = 24,
 };
 
 // What one instruction asks of memory.

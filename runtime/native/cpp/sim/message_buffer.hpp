@@ -159,7 +159,8 @@ inline void MessageBuffer_enqueue(Context& x, u32 buffer, Message& message, i64 
                                   bool bypass = false) {
     EngineState& e = x.s->engine;
     MessageBuffer& b = message_buffer(x, buffer);
-    i64 tick = static_cast<i64>(e.now) + latency;
+    const i64 due = static_cast<i64>(e.now) + latency;
+    i64 tick = due;
     if (b.delays != NIL) {
         tick += static_cast<i64>(next_delay(x, b, message));
     }
@@ -167,6 +168,13 @@ inline void MessageBuffer_enqueue(Context& x, u32 buffer, Message& message, i64 
         if (b.consumer == NIL) {
             fail(x, ErrorKind::UNDELIVERABLE);
             return;
+        }
+        if (b.strict && !bypass) {
+            if (due < b.last_due) {
+                fail(x, ErrorKind::OUT_OF_ORDER);
+                return;
+            }
+            b.last_due = due;
         }
         if (b.ordered) {
             const i64 last = static_cast<i64>(b.last_arrival);

@@ -322,6 +322,7 @@ inline void buffers_start(Context& x, const PlanView& plan) {
         MessageBuffer& b = message_buffer(x, i);
         b.capacity = static_cast<u32>(words[PLAN_BUFFER_CAPACITY]);
         b.ordered = words[PLAN_BUFFER_ORDERED] != 0;
+        b.strict = words[PLAN_BUFFER_STRICT] != 0;
         b.consumer = static_cast<u32>(words[PLAN_BUFFER_CONSUMER]);
         b.special = b.capacity || b.ordered || b.consumer == NIL;
         b.stalls = i;

@@ -6,9 +6,8 @@ joined only after a check with :func:`clash`, so the author's order is kept wher
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from slicc.codegen.cpp.acts import Acts
+from slicc.text.lazy_dataclass import dataclass
 
 _FAILURES = Acts.NULLS | Acts.FAILS
 

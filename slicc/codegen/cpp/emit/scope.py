@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from slicc import ir
 from slicc.codegen.cpp.acts import Acts
@@ -11,6 +11,7 @@ from slicc.codegen.cpp.names import MachineNames, ProtocolNames
 from slicc.codegen.cpp.source_sites import Sites
 from slicc.codegen.cpp.types import Types
 from slicc.codegen.integer_rules import CannotEmit
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

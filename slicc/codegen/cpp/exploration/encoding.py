@@ -8,7 +8,7 @@ the refusals; nothing is left out silently.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -16,6 +16,7 @@ from slicc.codegen.cpp.emit.scope import Scope
 from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
+from slicc.text.lazy_dataclass import dataclass
 
 _INTEGERS = {
     ir.ScalarKind.INT: "integer",

@@ -6,10 +6,10 @@ Invariant: numbers are places in the list, and the list has the fields in the or
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from slicc import ir
 from slicc.codegen.cpp.names import ProtocolNames
+from slicc.text.lazy_dataclass import dataclass
 
 _NUMBERS = (ir.ScalarKind.INT, ir.ScalarKind.UINT32, ir.ScalarKind.UINT64)
 _SETS = {"NetDest": "{}.w[0]", "MachineID": "machine_in_set(x, {})"}

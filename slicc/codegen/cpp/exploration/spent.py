@@ -10,12 +10,13 @@ without end. Invariant: whatever is not understood makes a message count as not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp.emit.expressions import Expressions
 from slicc.codegen.cpp.emit.scope import Scope
+from slicc.text.lazy_dataclass import dataclass
 
 _MEMORY = "responseFromMemory"
 """The buffer that `dequeueMemRespQueue` reads."""

@@ -8,7 +8,7 @@ division truncates); operands are evaluated in the author's order, the right sid
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
 from slicc import ir
@@ -35,6 +35,7 @@ from slicc.codegen.python.runtime_names import (
 )
 from slicc.ir import BinaryOperator as Op
 from slicc.text import python_source
+from slicc.text.lazy_dataclass import dataclass
 
 _ANY_ENTRY = ir.TypeRef(None, "AbstractCacheEntry")
 _SIGNED = ir.ScalarType(ir.ScalarKind.STATISTIC)

@@ -5,7 +5,7 @@ Invariant: the text has exactly the parentheses that meaning or a reader needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from slicc.text.lazy_dataclass import dataclass
 
 # Binding strength, loosest first; an operand that binds looser than its place gets parentheses.
 CONDITIONAL, OR, AND, NOT, COMPARISON, SHIFT, ADDITIVE, MULTIPLICATIVE, SIGN, ATOM = range(10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from functools import cache
 from pathlib import Path
@@ -70,6 +71,17 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert found.read(16, 8) is None
     (agent,) = found.agents
     assert (agent["gfx_target_version"], agent["simd_count"]) == (80003, 4)
+    (wave,) = found.waves
+    assert found.waves == error.waves and wave.number == 0
+    assert found.where(wave.pc) is not None
+    assert wave.scalars[126:128] == (1, 0), "EXEC: the lane whose number is negative"
+    held = [
+        [wave.vector(register, lane) for lane in (0, 5)]
+        for register in range(len(wave.vectors) // 256)
+    ]
+    assert [0xFFFF_FFFF, 5] in held, "what was loaded, 1 more where the number was not negative"
+    with pytest.raises(IndexError):
+        wave.vector(0, 64)
     kernel = device.load(code)["trapk"]
     assert found.where(kernel.entry + 8) == "trapk+0x8" and found.where(16) is None
     assert device.now == found.tick  # nothing has run
@@ -79,6 +91,7 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "core").write_bytes(written())
     run = gcn("core", str(tmp_path / "core"))
     assert run.status == 0, run.err
+    assert re.search(r"wave 0: at 0x\w+, trapk\+0x80, 4 vector register", run.out)
     for text in ("kernel trapk: ", "queue 1, packet 0: kernel trapk: wave 0 of group (0, 0, 0)"):
         assert text in run.out
     assert "read index 1, write index 1, a wave has failed" in run.out

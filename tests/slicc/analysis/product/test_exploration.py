@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slicc.analysis.product.exploration import Draws, Exploration, Findings
+from slicc.analysis.product.machine import models_of
 from slicc.analysis.product.values import DATA, UNKNOWN, freeze, thaw
 from slicc.compiler import compile_text
 from tests.slicc.analysis.small_protocol import SMALL
@@ -12,7 +13,7 @@ def walked(text: str, steps: int = 300) -> Findings:
     protocol = compile_text(text)
     assert protocol is not None
     found = Findings()
-    Exploration(protocol, 2).run(steps, found)
+    Exploration(models_of(protocol), 2).run(steps, found)
     return found
 
 
