@@ -184,5 +184,11 @@ class LitmusOptions:
     jobs: int = option(
         1, "Processes that run.", metavar="1..256", read=between(1, 256), shows_default=True
     )
+    target: str | None = option(
+        None, "The processor that the kernels are for [gfx803].", metavar="NAME", read=_processor
+    )
     engine: Engine = option(Engine.AUTO, "What runs the caches.", shows_default=True)
+    mutate: bool = option(
+        False, "Leave out each wait, invalidation and bit in turn, and say which of them shows."
+    )
     list_: bool = option(False, "List the shipped tests, and run none.", "--list")

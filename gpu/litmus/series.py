@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 
+from gpu.litmus.kernel import Sequences, as_written
 from gpu.litmus.scenario import Test
 from gpu.litmus.single_run import Machine, run_once
 from gpu.litmus.situation import situation
@@ -64,10 +65,13 @@ class Result:
         return any(seen.failed for seen in self.outcomes.values() if seen.count)
 
 
-def outcome_of(test: Test, machine: Machine, seed: int, number: int) -> Outcome:
+def outcome_of(
+    test: Test, machine: Machine, seed: int, number: int, *, sequences: Sequences = as_written
+) -> Outcome:
     """What one run ends with."""
     drawn = situation(test.program, seed, number, test.units)
-    return run_once(test.program, drawn, machine, opencl=test.rules is Rules.opencl)
+    opencl = test.rules is Rules.opencl
+    return run_once(test.program, drawn, machine, opencl=opencl, sequences=sequences)
 
 
 def run_series(

@@ -48,10 +48,11 @@ _MOST_INSTRUCTIONS: Final = 200_000
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What tests are run on. ``protocol``: None for GPU_VIPER, and for GPU_VIPER_APU if a test has
-    threads of processors."""
+    threads of processors. ``processor``: whose code sequences and encodings waves execute."""
 
     protocol: str | None = None
     engine: EngineChoice = EngineChoice.auto
+    processor: str = DEFAULT_PROCESSOR
 
 
 @lru_cache(maxsize=64)
@@ -91,8 +92,13 @@ def run_once(
         device.host.write(memory + where(place, situation.offsets), data)
     start = device.now + _PREPARATION
     layout = Layout(memory, results, start)
-    kernel = build(program, situation, layout, opencl=opencl, sequences=sequences)
-    loaded = _loaded(device, kernel)
+    kernel = build(
+        *(program, situation, layout),
+        processor=machine.processor,
+        opencl=opencl,
+        sequences=sequences,
+    )
+    loaded = _loaded(device, kernel, machine.processor)
     queue = device.create_queue()
     done = device.signal(1)
     queue.dispatch(
@@ -138,14 +144,14 @@ def _values(
     return values
 
 
-def _loaded(device: Device, kernel: Kernel) -> LoadedKernel:
+def _loaded(device: Device, kernel: Kernel, processor: str) -> LoadedKernel:
     address = device.memory.space.allocate(_CODE_BYTES, name="litmus code").start
     device.memory.write(address, kernel.image)
     descriptor = read_descriptor(kernel.image[:64])
     metadata = KernelMetadata(
         "litmus", "litmus.kd", (), 0, 8, kernel.lds, 0, 64, descriptor.sgprs, descriptor.vgprs, 1024
     )  # fmt: skip
-    target, size = Target(DEFAULT_PROCESSOR), len(kernel.image) - ENTRY
+    target, size = Target(processor), len(kernel.image) - ENTRY
     described = DescribedKernel("litmus", 3, target, metadata, descriptor, 0, ENTRY, size)
     loaded = LoadedKernel(described, address, address + ENTRY)
     device.register(loaded)

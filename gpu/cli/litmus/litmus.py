@@ -10,8 +10,10 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpu.cli.litmus.mutants import mutate
 from gpu.cli.litmus.report import block, summary
 from gpu.cli.options import LitmusOptions
+from gpu.code_object.targets import DEFAULT_PROCESSOR
 from gpu.errors import GpuError
 from gpu.litmus.library import SUFFIX, names, shipped
 from gpu.litmus.scenario import Test, read_test
@@ -26,15 +28,19 @@ from slicc.text.terminal import printable
 
 
 def litmus(options: LitmusOptions) -> int:
-    """The exit status: whether an outcome was forbidden or refused."""
+    """The exit status: whether an outcome was forbidden or refused, or a mutant missed."""
     if options.list_:
         for name in names():
             print(f"{name:<28} {printable(shipped(name).scenario.title)}".rstrip())
         return 0
     tests = {word: _read(word) for word in options.tests or names()}
-    machine = Machine(engine=EngineChoice(options.engine.value))
+    processor = options.target or DEFAULT_PROCESSOR
+    machine = Machine(engine=EngineChoice(options.engine.value), processor=processor)
     results = []
     with _workers(options.jobs) as workers:
+        if options.mutate:
+            missed = mutate(tests, machine, options.seed, options.runs, workers)
+            return FOUND if missed else 0
         for name, test in tests.items():
             results.append(run_series(test, options.runs, options.seed, machine, workers))
             print("\n".join(block(printable(name), results[-1])), flush=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpu.code_object.targets import DEFAULT_PROCESSOR, RUNNABLE
 from gpu.litmus.kernel import Layout, NotExecuted, build
 from gpu.litmus.sequences import WAIT, Sequence
 from gpu.litmus.single_run import Machine, run_once
@@ -21,14 +22,18 @@ SAFE = message_passing(Order.release, Order.acquire, Scope.agent)
 STALE = (1, 0)
 
 
-def _outcomes(program: Program, runs: range) -> Counter[Outcome]:
-    return Counter(run_once(program, situation(program, 1, n, {}), Machine()) for n in runs)
+def _outcomes(
+    program: Program, runs: range, processor: str = DEFAULT_PROCESSOR
+) -> Counter[Outcome]:
+    machine = Machine(processor=processor)
+    return Counter(run_once(program, situation(program, 1, n, {}), machine) for n in runs)
 
 
-def test_relaxed_message_passing_is_weak_and_synchronised_is_not() -> None:
-    weak = _outcomes(RELAXED, range(24))
+@pytest.mark.parametrize("processor", RUNNABLE)
+def test_relaxed_message_passing_is_weak_and_synchronised_is_not(processor: str) -> None:
+    weak = _outcomes(RELAXED, range(24), processor)
     assert weak[STALE] and weak[1, 1] and weak[0, 0]
-    assert STALE not in _outcomes(SAFE, range(24))
+    assert STALE not in _outcomes(SAFE, range(24), processor)
 
 
 def test_the_flag_of_a_work_group_does_not_reach_another() -> None:

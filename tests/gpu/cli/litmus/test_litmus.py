@@ -60,6 +60,12 @@ def test_names_that_are_near_are_proposed(tmp_path: Path) -> None:
     assert answer.status == 2 and "cannot read" in answer.err
 
 
+def test_processors_that_do_not_run_are_refused() -> None:
+    answer = gcn("litmus", "cas", "--target", "gfx90a")
+    assert (answer.status, answer.out) == (2, "")
+    assert "'gfx90a' does not run here; gfx803 and gfx900 do" in answer.err
+
+
 def test_list() -> None:
     answer = gcn("litmus", "--list")
     assert [line.split()[0] for line in answer.out.splitlines()] == list(names())
@@ -75,3 +81,20 @@ def test_a_forbidden_outcome_is_explained() -> None:
     assert lines[:2] == ["FAILED MP, 1 runs", row]
     assert "  " + explain(test.program, stale, test.rules).splitlines()[0] in lines
     assert lines[-1].startswith("  run 0 of seed 1: group 0 on unit")
+
+
+def test_mutants_are_counted() -> None:
+    answer = gcn("litmus", "CoWW+relaxed+wavefront", "--mutate", "--runs", "1")
+    assert (answer.status, answer.err) == (0, "")
+    assert answer.out.splitlines() == [
+        "CoWW+relaxed+wavefront",
+        "0 mutants: 0 shown of 0 that matter, 0 needless",
+    ]
+
+
+def test_a_missed_mutant_is_a_failure() -> None:
+    answer = gcn("litmus", "MP+acq-rel+agent", "--mutate", "--runs", "1")
+    assert answer.status == 1 and answer.err == ""
+    assert "  needless  operation 1 of thread 1: s_waitcnt" in answer.out
+    assert "  MISSED    operation 2 of thread 1: s_waitcnt" in answer.out
+    assert answer.out.splitlines()[-1].startswith("12 mutants: 0 shown of 6 that matter (0.0 %)")

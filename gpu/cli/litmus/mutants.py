@@ -1,0 +1,54 @@
+"""``gcn litmus --mutate``: which slips in the code sequences the tests notice.
+
+Invariant: a mutant that matters to the memory model, and that no run showed, is counted as missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from gpu.litmus.mutation import Attempt, attempt, mutants
+from gpu.litmus.scenario import Test
+from gpu.litmus.single_run import Machine
+from slicc.text.terminal import printable
+
+
+def mutate(
+    tests: Mapping[str, Test],
+    machine: Machine,
+    seed: int,
+    runs: int,
+    workers: ProcessPoolExecutor | None,
+) -> bool:
+    """Prints a row for each mutant. Returns whether one was missed."""
+    attempts: list[Attempt] = []
+    for name, test in tests.items():
+        one = partial(attempt, test, machine, seed, runs)
+        changed = mutants(test, machine.processor)
+        print(printable(name))
+        for each in map(one, changed) if workers is None else workers.map(one, changed):
+            attempts.append(each)
+            print(_row(each, runs), flush=True)
+    print(_summary(attempts))
+    return any(each.missed for each in attempts)
+
+
+def _row(attempt: Attempt, runs: int) -> str:
+    if not attempt.matters:
+        return f"  needless  {attempt.mutant}"
+    if attempt.missed:
+        return f"  MISSED    {attempt.mutant}, not seen in {runs} runs"
+    return f"  shown     {attempt.mutant}, by run {attempt.shown_in}"
+
+
+def _summary(found: Sequence[Attempt]) -> str:
+    """The last line: of those that matter, how many are shown."""
+    matter = sum(each.matters for each in found)
+    missed = sum(each.missed for each in found)
+    share = f" ({100 * (matter - missed) / matter:.1f} %)" if matter else ""
+    return (
+        f"{len(found)} mutants: {matter - missed} shown of {matter} that matter{share}, "
+        f"{len(found) - matter} needless"
+    )

@@ -1,0 +1,142 @@
+"""Code sequences with one slip, and whether the tests notice.
+
+A mutant is a test of which one operation has lost one step of its sequence: a wait, or one counter
+of it, the invalidation, the bit of a load. Whether the test needs that step is for the memory model
+to say, see `gpu.memory_model.weakening`; whether it shows, for the runs. Invariant: a mutant is
+called needless by the memory model alone, never because no run showed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from gpu.litmus.kernel import sequence_for
+from gpu.litmus.scenario import Test
+from gpu.litmus.sequences import ACCESS, LDS_AND_SCALAR, VECTOR, WAIT, Sequence, Step
+from gpu.litmus.series import outcome_of
+from gpu.litmus.single_run import Machine
+from gpu.memory_model.model import judge
+from gpu.memory_model.ordering import Rules
+from gpu.memory_model.program import Fence, Load, Operation, Program, Rmw, Space
+from gpu.memory_model.weakening import Loss, losses, weaken
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """Step ``step`` of the sequence of an operation becomes ``instead``; None: nothing."""
+
+    thread: int
+    operation: int
+    step: int
+    original: Step
+    instead: Step | None
+    lost: tuple[Loss, ...]
+
+    def sequence(self, thread: int, operation: int, sequence: Sequence) -> Sequence:
+        """What is executed; see `gpu.litmus.kernel.Sequences`."""
+        if (thread, operation) != (self.thread, self.operation):
+            return sequence
+        changed = () if self.instead is None else (self.instead,)
+        return (*sequence[: self.step], *changed, *sequence[self.step + 1 :])
+
+    def __str__(self) -> str:
+        where = f"operation {self.operation + 1} of thread {self.thread + 1}"
+        what = "left out" if self.instead is None else f"only {self.instead}"
+        return f"{where}: {self.original}: {what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """``shown_in``: the first run that ended as the unchanged test may not."""
+
+    mutant: Mutant
+    matters: bool
+    shown_in: int | None
+
+    @property
+    def missed(self) -> bool:
+        """Whether the test needs what was lost, and no run showed it."""
+        return self.matters and self.shown_in is None
+
+
+def mutants(test: Test, processor: str) -> Iterator[Mutant]:
+    """Of all operations of waves. Threads of processors have no code sequences."""
+    for number, thread in enumerate(test.program.threads):
+        if thread.position.agent == "gpu":
+            for place, operation in enumerate(thread.operations):
+                said = sequence_for(processor, operation, test.rules is Rules.opencl)
+                for step, original in enumerate(said):
+                    for instead, gone in _slips(operation, original):
+                        lost = _lost(test.program, operation, said, step, gone)
+                        yield Mutant(number, place, step, original, instead, lost)
+
+
+def _slips(operation: Operation, step: Step) -> Iterator[tuple[Step | None, tuple[str, ...]]]:
+    """What may stand instead, and what is gone then."""
+    if step.name != ACCESS:
+        yield None, step.parts
+    # The bit of an atomic operation returns a value and orders nothing.
+    if (step.name == WAIT and len(step.parts) > 1) or (
+        step.name == ACCESS and not isinstance(operation, Rmw)
+    ):
+        for part in step.parts:
+            yield replace(step, parts=tuple(p for p in step.parts if p != part)), (part,)
+
+
+def _lost(
+    program: Program, operation: Operation, said: Sequence, step: int, gone: tuple[str, ...]
+) -> tuple[Loss, ...]:
+    """The guarantees that need what is gone, of those that the operation has."""
+    found = _needing(program, operation, said, step, gone)
+    return tuple(loss for loss in losses(operation) if loss in found)
+
+
+def _needing(
+    program: Program, operation: Operation, said: Sequence, step: int, gone: tuple[str, ...]
+) -> set[Loss]:
+    name = said[step].name
+    if name == ACCESS:
+        return {Loss.scope}
+    if name != WAIT:
+        return {Loss.acquire_beyond}
+    behind = any(each.name == ACCESS for each in said[:step])
+    acquires, releases = behind, not behind
+    if isinstance(operation, Fence):
+        acquires = releases = True
+    found: set[Loss] = set()
+    if VECTOR in gone:
+        # Within a group the caches keep the order of global accesses, without a wait.
+        found |= {Loss.acquire_beyond} if acquires else set()
+        found |= {Loss.release_beyond} if releases else set()
+    if LDS_AND_SCALAR in gone and _has_local(program):
+        found |= {Loss.acquire} if acquires else set()
+        found |= {Loss.release} if releases else set()
+    if releases and found and isinstance(operation, Load):
+        return {Loss.sequence}
+    return found
+
+
+def _has_local(program: Program) -> bool:
+    return any(
+        each.place.space is Space.local
+        for thread in program.threads
+        for each in thread.operations
+        if not isinstance(each, Fence)
+    )
+
+
+def attempt(test: Test, machine: Machine, seed: int, runs: int, mutant: Mutant) -> Attempt:
+    """Runs 0 to ``runs`` - 1, up to the first that shows it; none if the test does not need it."""
+    if not _matters(test, mutant):
+        return Attempt(mutant, matters=False, shown_in=None)
+    allowed = judge(test.program, test.rules)
+    ends = partial(outcome_of, test, machine, seed, sequences=mutant.sequence)
+    shown = (number for number in range(runs) if not allowed.allows(ends(number)))
+    return Attempt(mutant, matters=True, shown_in=next(shown, None))
+
+
+def _matters(test: Test, mutant: Mutant) -> bool:
+    place = mutant.thread, mutant.operation
+    return any(weaken(test.program, *place, loss, test.rules).matters for loss in mutant.lost)
