@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -88,11 +88,21 @@ def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Jud
 def confirmed(
     seen: Sequence[Suspect], faulty: Sequence[Answer], mended: Sequence[Answer]
 ) -> Judgement | None:
-    """The first suspect that the faulty text shows again, and the mended one never."""
-    again, never = (
-        {kind for answer in answers for kind in answer.failures} for answers in (faulty, mended)
-    )
-    return next((each.found for each in seen if each.kind in again - never), None)
+    """The first suspect that the faulty text shows again, and the mended one never in that campaign
+    or in one that leaves out more."""
+    for each in seen:
+        there = [{*_shown(texts, each.left_out)} for texts in (faulty, mended)]
+        if each.kind in there[0] - there[1]:
+            return each.found
+    return None
+
+
+def _shown(answers: Sequence[Answer], left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """What failed in campaigns that did at least without this."""
+    for answer in answers:
+        for each in answer.rounds:
+            if all(one in each.left_out for one in left_out):
+                yield from each.failures
 
 
 def _unclear(seen: Sequence[Suspect]) -> Judgement:

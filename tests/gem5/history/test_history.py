@@ -78,6 +78,9 @@ def test_further_seeds_say_whose_a_failure_is() -> None:
     )
     assert confirmed(seen, [failed("hang")], [failed("hang")]) is None
     assert confirmed(seen, [PASSED], [PASSED]) is None
+    behind = suspects([rounds("hang"), PASSED], [rounds(""), PASSED])
+    assert confirmed(behind, [rounds("hang")], [failed("hang"), rounds("")]) is not None
+    assert confirmed(seen[1:], [failed("hang")], [rounds("hang")]) is None
 
 
 def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
