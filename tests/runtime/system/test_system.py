@@ -533,7 +533,9 @@ def test_an_override_leaves_alone_what_it_is_given() -> None:
     assert given == {"first": {"ways": 4}}
     assert base.to_dict() == before
     assert SystemDescription.from_dict(changed.to_dict()) == changed
-    with pytest.raises(DescriptionError, match=r'machine = \{"L1Cache": \{"downstream": .*64 tables'):
+    with pytest.raises(
+        DescriptionError, match=r'machine = \{"L1Cache": \{"downstream": .*64 tables'
+    ):
         base.override({f"machine.M{number}.count": 1 for number in range(70)})
 
 
