@@ -50,6 +50,19 @@ def plain(value: object) -> Any:
     return value
 
 
+def shallow(value: object) -> Any:
+    """A table or list of its own for a piece, table or list, whose contents it shares; else the
+    value. ``read`` takes pieces as they are, without looking into them again."""
+    if isinstance(value, Struct):
+        contents = (
+            (each.encode_name, getattr(value, each.name)) for each in fields_of(type(value))
+        )
+        return {name: content for name, content in contents if content is not None}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, list | tuple) else value
+
+
 @cache
 def fields_of(kind: type[Struct]) -> tuple[FieldInfo, ...]:
     """The fields that a table may have. Every leg of a campaign asks for them."""
@@ -87,7 +100,16 @@ def _located(
     if isinstance(error.__cause__, FieldError) and isinstance(value, Mapping):
         name = error.__cause__.field
         return origin.error((*path, name), value.get(name), str(error.__cause__))
-    return origin.error(path, value, _expected(kind, value, path))
+    return origin.error(path, _written(value), _expected(kind, value, path))
+
+
+def _written(value: object) -> object:
+    """A value as it would be written: with tables in place of the pieces that it holds."""
+    if isinstance(value, Mapping):
+        return {name: plain(e) if isinstance(e, Struct) else e for name, e in value.items()}
+    if isinstance(value, list):
+        return [plain(e) if isinstance(e, Struct) else e for e in value]
+    return value
 
 
 def meaning(field: FieldInfo) -> str:

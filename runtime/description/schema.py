@@ -42,7 +42,7 @@ from runtime.description.parts import (
     VariantDescription,
     doc,
 )
-from runtime.description.reader import plain, read
+from runtime.description.reader import plain, read, shallow
 from runtime.files import read_bounded
 
 MAX_DEPTH = 16
@@ -140,7 +140,7 @@ class SystemDescription(Piece, frozen=True):
 
         Errors name the option (``--set machine.TCP.count=0``) in place of a line.
         """
-        data = self.to_dict()
+        data = shallow(self)
         origin = Origin(self.origin.file, self.origin.text)
         origin.options = dict(self.origin.options)
         for name, value in assignments.items():
@@ -220,14 +220,16 @@ def _split(name: str) -> Path:
 
 
 def _assign(data: object, path: Path, value: object, origin: Origin) -> None:
-    """Set ``path`` in nested plain values, making tables on the way."""
+    """Set ``path`` in nested values, making tables on the way. What the path leads through is
+    opened, and no more: pieces that stay as they are were checked when they were made."""
     for depth, part in enumerate(path[:-1]):
         if isinstance(data, dict) and isinstance(part, str):
-            data = data.setdefault(part, {})
+            inner = data[part] = shallow(data.get(part, {}))
         elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            data = data[part]
+            inner = data[part] = shallow(data[part])
         else:
             raise origin.error(path, value, f"{dotted(path[:depth])} is not a table")
+        data = inner
     last = path[-1]
     if isinstance(data, dict) and isinstance(last, str):
         data[last] = value

@@ -522,6 +522,23 @@ def test_handovers_keep_their_positions_in_overrides() -> None:
     assert replace(changed.handovers[0], allowed=True) == base.handovers[0]
 
 
+def test_an_override_leaves_alone_what_it_is_given() -> None:
+    base = SystemDescription.from_toml("[machine.L1Cache.cache.first]\nsets = 2\n[machine.Other]")
+    before = base.to_dict()
+    given = {"first": {"ways": 4}}
+    path = "machine.L1Cache.cache"
+    changed = base.override({path: given, f"{path}.first.sets": 8})
+    cache = changed.machines["L1Cache"].caches["first"]
+    assert (cache.ways, cache.sets) == (4, 8)
+    assert given == {"first": {"ways": 4}}
+    assert base.to_dict() == before
+    assert SystemDescription.from_dict(changed.to_dict()) == changed
+    with pytest.raises(
+        DescriptionError, match=r'machine = \{"L1Cache": \{"downstream": .*64 tables'
+    ):
+        base.override({f"machine.M{number}.count": 1 for number in range(70)})
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="cannot be read"):
         load_description(tmp_path / "none.toml")
