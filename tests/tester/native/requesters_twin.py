@@ -193,7 +193,7 @@ def plan_words(scenario: RequesterScenario, agents: int, capacities: tuple[int, 
         words += [instances, count if kind > MachineType.Cache else 0, NONE]
     words += [count, count, count, 2 * count + agents, 2 * count, 0, count, *capacities]
     for buffer in range(2 * count):
-        words += [0, 0, buffer // 2, 0]
+        words += [0, 0, buffer // 2, 0, 0]
     for number, port in enumerate(ports):
         words += [number, *port.cache, 6, 0, 0, 1, 1, 1, 1, 0, 1]
     for number in range(count):
