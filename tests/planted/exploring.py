@@ -27,7 +27,7 @@ from tests.planted.bug import Bug
 from tests.planted.bugs import BUGS
 
 PROTOCOLS: Final = ("MI", "MSI", "MESI_Two_Level", "GPU_VIPER")
-RULES: Final = Rules(most_states=400_000, bound=1 << 16)
+RULES: Final = Rules(most_states=700_000, bound=1 << 16)
 _SCOPES: Final = ("load", "store", "atomic", "acquire", "load.glc", "load.slc", "store.slc")
 _Set = tuple[tuple[str, object], ...]
 _WRITE_BACK: Final[_Set] = (("machine.TCC.parameters.WB", True),)

@@ -48,7 +48,7 @@ INEXPRESSIBLE = {
     "mi-order-is-dropped-without-room": "needs limited buffers",
 }
 LINKED = Bounds(operations=("load", "store", "atomic"), locations=1)
-ONCE = Rules(most_states=400_000, bound=1 << 16)
+ONCE = Rules(most_states=700_000, bound=1 << 16)
 """One search without smaller bounds after it."""
 GPU_RULES = Rules(most_states=1_000_000, bound=1 << 16)
 BY_NAME = {bug.name: bug for bug in BUGS}
