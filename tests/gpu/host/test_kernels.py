@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -15,26 +13,11 @@ from gpu.errors import HostError, KernelError, NoProgressError
 from gpu.host.device_core import Options
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
-from gpu.memory.coherent.factory import LoadedSystem, load_system, open_memory
-from gpu.memory.flat_memory import FlatMemory
+from gpu.memory.coherent.factory import open_memory
 from gpu.packet_processor.fences import Obey
 from gpu.trace import Trace
+from tests.gpu.host.devices import viper, with_pipelines, without_time
 from tests.gpu.kernels.stored import stored
-
-MakeDevice = Callable[[], Device]
-
-
-def without_time() -> Device:
-    return Device(cus=2)
-
-
-def with_pipelines() -> Device:
-    return Device(memory=FlatMemory(cus=2))
-
-
-@cache
-def viper() -> LoadedSystem:
-    return load_system("GPU_VIPER", cus=2, tccs=2)
 
 
 def with_caches() -> Device:

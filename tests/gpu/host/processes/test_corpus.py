@@ -9,7 +9,7 @@ from gpu.memory.coherent.factory import EngineChoice
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES
 from tests.gpu.corpus.runner import coherent_device, complaint
-from tests.gpu.host.processes.devices import with_small_tlbs
+from tests.gpu.host.devices import with_small_tlbs
 from tests.sampling import MATRIX, sampled
 
 NAMES = [case.name for case in CASES]

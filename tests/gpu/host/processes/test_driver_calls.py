@@ -10,7 +10,7 @@ from gpu.errors import KernelError
 from gpu.host.kfd.driver import Driver
 from gpu.host.kfd.memory import MemoryFlags
 from gpu.memory.virtual.page_table import aperture
-from tests.gpu.host.processes.devices import EACH, MakeDevice
+from tests.gpu.host.devices import EACH, MakeDevice
 from tests.gpu.host.processes.test_process import added
 
 

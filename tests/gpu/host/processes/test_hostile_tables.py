@@ -11,7 +11,7 @@ from gpu.errors import GpuError
 from gpu.host.processes.process import Process
 from gpu.memory.address_space import PAGE, Unmapped
 from gpu.memory.virtual.page_table import LEVELS, READABLE, VALID, WRITEABLE, Entry, place
-from tests.gpu.host.processes.devices import EACH, MakeDevice, with_pipelines, without_time
+from tests.gpu.host.devices import EACH, MakeDevice, with_pipelines, without_time
 from tests.gpu.host.processes.test_process import X, added
 
 

@@ -13,7 +13,7 @@ from gpu.hsa.queue_state import QueueState
 from gpu.memory.address_space import PAGE, Unmapped
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.virtual.page_table import VMIDS, aperture
-from tests.gpu.host.processes.devices import EACH, MakeDevice, with_cores, with_small_tlbs
+from tests.gpu.host.devices import EACH, MakeDevice, with_cores, with_small_tlbs
 from tests.gpu.kernels.stored import stored
 
 N = 2100

@@ -22,7 +22,7 @@ from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.virtual.page_table import VMIDS
-from tests.gpu.host.processes.devices import with_small_tlbs
+from tests.gpu.host.devices import with_small_tlbs
 from tests.gpu.host.random_calls import pick, run
 from tests.gpu.kernels.stored import stored
 

@@ -1,4 +1,4 @@
-"""Devices on which processes can be created, of all kinds."""
+"""Devices of all kinds: without time, with pipelines, with caches, with cores."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def with_pipelines() -> Device:
 
 
 @cache
-def _viper() -> LoadedSystem:
+def viper() -> LoadedSystem:
     return load_system("GPU_VIPER", cus=2, tccs=2)
 
 
 def with_caches() -> Device:
-    return Device(memory=open_memory(_viper()), ahead=False)
+    return Device(memory=open_memory(viper()), ahead=False)
 
 
 def with_cores(engine: str = "auto") -> Device:
