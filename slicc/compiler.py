@@ -99,7 +99,7 @@ def what_is_known(
     """A protocol with its errors, of which ``diagnostics`` tell: for reading, never for running.
 
     What could not be parsed or resolved is missing or of an unknown type; of texts with errors of
-    syntax only these are told. None if nothing could be read.
+    syntax only these are reported. None if nothing could be read.
     """
     sink = DiagnosticSink()
     extensions = read_preludes(preludes, DiagnosticSink()).extensions

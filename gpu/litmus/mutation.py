@@ -1,4 +1,4 @@
-"""Code sequences with one slip, and whether the tests notice.
+"""Code sequences with one mistake, and whether the tests notice.
 
 A mutant is a test of which one operation has lost one step of its sequence: a wait, or one counter
 of it, the invalidation, the bit of a load. Whether the test needs that step is for the memory model

@@ -104,7 +104,7 @@ UNJUDGED: Final = LeftOut("checks of values", avoid={"values": False})
 @dataclass(slots=True)
 class Rounds:
     """Which campaigns go on behind failures: `ROUNDS` in all; if values were wrong as many again,
-    in which they are not checked, so that whoever stores wrong bytes stays at work there.
+    in which they are not checked, so that agents that store wrong bytes stay at work there.
 
     ``left_out``: what the latest campaign does without.
     """

@@ -1,4 +1,4 @@
-"""``gcn litmus --mutate``: which slips in the code sequences the tests notice.
+"""``gcn litmus --mutate``: which mistakes in the code sequences the tests notice.
 
 Invariant: a mutant that matters to the memory model, and that no run showed, is counted as missed.
 """

@@ -1,7 +1,7 @@
 """What one process has mapped: its allocations, the memory behind them, and its page tables.
 
 The driver's side of page tables: it decides what they say. Entries change in memory when `updates`
-are written there, which whoever walks the tables does first. Invariant: once they are written, the
+are written there, which a walk of the tables does first. Invariant: once they are written, the
 tables translate every page of every allocation, and no other page.
 """
 
