@@ -23,6 +23,7 @@ from tester.program.program import (
     FAILS,
     FLUSHES,
     GLC,
+    IN_ORDER,
     INSTRUCTION,
     LOAD,
     PLAIN,
@@ -53,6 +54,8 @@ def to_scenario(
     `tester.litmus.binding.text_of_leg`, which has it.
     """
     program = leg.program
+    if (program.action_scope & IN_ORDER).any():
+        raise NotText("loads that wait for each other are nothing that a scenario can say")
     names = line_names(_addresses(program), program.line_size)
     rows = _Rows(program, names)
     for episode in range(program.episodes):

@@ -11,7 +11,8 @@ from runtime.system.system import build_system
 from tester.campaign.campaign import Campaign, Options, leg_run
 from tester.litmus.binding import bind, text_of_leg
 from tester.program.replay_file import Leg
-from tests.tester.scenarios import protocol, scenario
+from tester.scenario_text.from_program import NotText
+from tests.tester.scenarios import bound, protocol, scenario
 
 GROUPS = {"episode_group", "group_word", "episode_scope"}
 """Which group an episode without fetch-adds belongs to, and whether an engine's is bare, has no
@@ -41,3 +42,9 @@ def test_a_leg_survives_the_way_to_text_and_back(name: str, number: int) -> None
         run = leg_run(each, build_system(protocol(name).info, each.description, each.run_key))
         ends.append((run.run_episodes().statistics.end, run.outcome.lane_accesses))
     assert ends[0] == ends[1]
+
+
+def test_loads_in_order_are_refused() -> None:
+    leg, _ = bound("P0\nstore x = 1\nload y -> r0\nexists P0:r0 = 0\n", "MSI").leg(1, overlap=True)
+    with pytest.raises(NotText, match="loads that wait for each other"):
+        text_of_leg(leg, protocol("MSI"), "a leg")
