@@ -47,8 +47,6 @@ class BareDevice(Context):
         observer = NoObserver() if observer is None else observer
         machine = Machine(memory, units, options, mover, observer, trace, waves_per_unit)
         self.packets = machine.packets
-        self._scheduler = machine.scheduler
-        self._dispatcher = machine.dispatcher
         self._process_table = ProcessTable(machine, tlb or TlbParameters())
         page = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._store)
         super().__init__(machine, memory, page.start, options.apertures.hidden_base)

@@ -56,7 +56,7 @@ class Switches:
 
     def __init__(self, device: BareDevice) -> None:
         self.off = self.back = 0
-        dispatcher = device._dispatcher
+        dispatcher = device.machine.dispatcher
         hold, put_back = dispatcher.hold, dispatcher.put_back
 
         def counted_hold(queue: int) -> None:
@@ -357,7 +357,7 @@ class Turns:
     def __init__(self, device: Device) -> None:
         self.longest = 0
         since: dict[int, int] = {}
-        scheduler = device._scheduler
+        scheduler = device.machine.scheduler
         take, leave = scheduler._map, scheduler._unmap
 
         def map(link: object) -> None:

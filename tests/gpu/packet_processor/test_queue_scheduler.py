@@ -31,7 +31,7 @@ def test_every_queue_makes_progress(slots: int | None) -> None:
     assert [signal.value for signal in signals] == [0] * 7
     assert len(bench.events("end")) == 35
     if slots is not None:
-        assert len(bench.device._scheduler.mapped) == slots
+        assert len(bench.device.machine.scheduler.mapped) == slots
 
 
 def test_turns_are_fair() -> None:
@@ -80,7 +80,7 @@ def test_a_doorbell_of_an_unmapped_queue_is_kept() -> None:
     second.dispatch(bench.kernel(), 64, 64, ARGS, completion=done)
     second.ring()
     bench.device.run(limit=15_000)
-    assert bench.device._scheduler.mapped == [first.link], "nothing is pre-empted"
+    assert bench.device.machine.scheduler.mapped == [first.link], "nothing is pre-empted"
     bench.device.run(until=done)
     assert bench.tick_of("start", 0) < 100
     starts = [tick for kind, tick, _ in bench.log if kind == "start"]
@@ -114,7 +114,7 @@ def test_destroying_queues_with_and_without_a_slot() -> None:
     third.dispatch(bench.kernel(), 64, 64, ARGS, completion=done)
     third.ring()
     bench.device.run(until=done)
-    assert bench.device._scheduler.mapped == [third.link]
+    assert bench.device.machine.scheduler.mapped == [third.link]
 
 
 def starts_of(bench: Bench, queue: object) -> list[int]:

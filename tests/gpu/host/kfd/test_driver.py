@@ -171,7 +171,7 @@ def test_update_stops_and_continues_a_queue_with_another_ring() -> None:
     bench.device.run()
     assert len(bench.events("end")) == 1
     driver.update_queue(queue_id, larger, 2 * PACKETS * 64, 0, 15)
-    assert not bench.device._scheduler.mapped
+    assert not bench.device.machine.scheduler.mapped
 
 
 def test_masks() -> None:

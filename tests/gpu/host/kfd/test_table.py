@@ -165,7 +165,7 @@ def state_of(process: Process) -> object:
     return (
         [(each.link.state, each.link.cus, each.link.ring, each.link.priority)
          for each in device.queues],
-        [link.id for link in device._scheduler.mapped],
+        [link.id for link in device.machine.scheduler.mapped],
         (space.extent, [(each.start, each.size) for each in space.allocations]),
         (dict(driver._queues), dict(driver._events), dict(driver._seen), set(driver._set)),
         (driver.memory.used, {key: each.mapped for key, each in driver.memory._held.items()}),
