@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from runtime.system.system import build_system
 from tester.blame.blame import Blame, blame
 from tester.blame.report import as_lines
-from tester.campaign.campaign import Campaign
+from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.workers import OutOfTime
+from tester.diagnosis.failure_report import Failure, refine
 from tester.program.program import Program
 from tester.program.replay_file import Leg
 from tester.shrink.search import Shrinker, Shrunk
@@ -38,12 +40,26 @@ class Small:
     others: dict[str, Path]
 
     def lines(self, campaign: Campaign, command: str) -> list[str]:
-        """For a report."""
+        """For people: what is left, and how to run it again."""
         return as_text(self.shrunk, campaign.protocol, self.others, command)
 
     def suspects(self) -> list[str]:
-        """For a report: where the protocol goes wrong."""
+        """For people: where the protocol goes wrong."""
         return as_lines(self.blame)
+
+    def describe(self, failure: Failure, campaign: Campaign, command: str, page: str = "") -> None:
+        """Add to a report what is left of its leg, how that fails, and what is to blame.
+
+        ``command`` runs the shrunk leg again; ``page``: the file that draws it.
+        """
+        lines = self.lines(campaign, command)
+        failure.least = [*lines, f"its run, message by message: {page}"] if page else lines
+        failure.suspects = self.suspects()
+        leg = self.shrunk.leg
+        run = leg_run(leg, build_system(campaign.protocol.info, leg.description, leg.run_key))
+        finding = run.run().finding
+        if finding is not None:
+            failure.small = campaign.with_history(leg, run, refine(finding, leg.program))
 
 
 def small(

@@ -401,8 +401,17 @@ class Campaign:
             self.coverage.add_counts(machine, cells.table.tolist(), cells.stride)
 
     def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
-        """Run a failed leg again and record its history."""
+        """Run a failed leg again, with its history recorded, and in easier systems."""
         from tester.campaign.relaxations import relaxed
+
+        failure = self.with_history(leg, first, finding)
+        # A runaway takes so long that its verdict must not wait for five more.
+        if finding.verdict is not Verdict.RUNAWAY:
+            failure.easier = relaxed(leg, self.protocol, self.failure_of)
+        return failure
+
+    def with_history(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
+        """Run a failed leg again and record its history."""
         from tester.diagnosis.events.history import History
         from tester.diagnosis.failure_report import Failure, in_question, refine
         from tester.diagnosis.line_history import lines_concerned
@@ -423,10 +432,7 @@ class Campaign:
             finding.headline,
         )
         shown = finding if again is None else refine(again, program)
-        # A runaway takes so long that its verdict must not wait for five more.
-        runaway = finding.verdict is Verdict.RUNAWAY
-        easier = [] if runaway else relaxed(leg, self.protocol, self.failure_of)
-        return Failure(leg, run, history, shown, alike, easier=easier)
+        return Failure(leg, run, history, shown, alike)
 
     def failure_of(self, leg: Leg, on_progress: Callable[[AnyRun], None] | None = None) -> str:
         """What kind of failure a leg ends with; empty: it passes."""

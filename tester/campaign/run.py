@@ -74,7 +74,7 @@ class Result:
         return self.campaign.statistics
 
     def report(self) -> str:
-        """The failure as the command prints it; runs the leg again. Empty if it passed."""
+        """The failure as ``gpu-tester replay`` prints it; runs the leg again. Empty: it passed."""
         if self.leg is None or self.finding is None:
             return ""
         assert isinstance(self.last, LegRun), "findings are confirmed by the Python engine"

@@ -144,11 +144,7 @@ class FailureLog:
                 preludes=self._files.preludes,
                 command=command,
             )
-            failure.least = [
-                *found.lines(case.campaign, command),
-                f"its run, message by message: {page}",
-            ]
-            failure.suspects = found.suspects()
+            found.describe(failure, case.campaign, command, str(page))
             files |= {"shrunk": self._files.name(found.path), "page": self._files.name(page)}
         report = path.with_suffix(".txt")
         write_whole(report, f"{render(failure)}\n".encode())

@@ -346,12 +346,11 @@ class Session:
         finally:
             self._shrinking = ""
         command = self._command("replay", found.path)
-        failure.least = [*found.lines(self.campaign, command), *self._page(found, command)]
-        failure.suspects = found.suspects()
+        found.describe(failure, self.campaign, command, self._page(found, command))
         return found
 
-    def _page(self, found: Small, command: str) -> list[str]:
-        """Write the page beside a shrunk leg; how the report names it."""
+    def _page(self, found: Small, command: str) -> str:
+        """Write the page beside a shrunk leg; its name, empty where it could not be written."""
         from tester.shrink.leg_page import write_leg_page
         from tester.shrink.search import finding_of
 
@@ -369,8 +368,8 @@ class Session:
             )
         except OSError as error:
             print(f"gpu-tester: no page: {path}: {error.strerror or error}", file=sys.stderr)
-            return []
-        return [f"its run, message by message: {path}"]
+            return ""
+        return str(path)
 
     def _our_bug(self, error: Exception, leg: Leg, verb: str, use: str) -> None:
         """Report a bug of the tester, and the command that shows it."""

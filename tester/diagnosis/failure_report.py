@@ -36,6 +36,9 @@ from tester.program.replay_file import Leg
 _ATOMIC_ROWS: Final = 10
 _VALUE_VERDICTS: Final = (Verdict.WRONG_VALUE, Verdict.LOST_WRITE)
 
+Block = tuple[str, list[str]]
+"""A title, empty for none, and lines; without lines it is not shown."""
+
 
 @dataclass
 class Failure:
@@ -53,6 +56,9 @@ class Failure:
     """Whether the leg passes in systems that ask less of the protocol."""
     least: Sequence[str] = ()
     """The least that fails in the same way, as `tester.shrink` found it."""
+    small: Failure | None = None
+    """That least leg, run with its history recorded: the details are its own. None: there is none,
+    or it passes where it can be described."""
     suspects: Sequence[str] = ()
     """The transitions to blame, and why; instead of guesses."""
 
@@ -80,33 +86,10 @@ def in_question(finding: Finding, program: Program) -> BytesInQuestion:
 
 def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     """The report as text; ``history_rows``: at most so many rows of the line's history."""
-    finding = failure.finding
-    blocks: list[tuple[str, list[str]]] = [("", _verdict(failure))]
-    causes = likely_causes(finding, failure.run.program, failure.run.system) + _elsewhere(failure)
-    if finding.request is not None or finding.address >= 0:
-        blocks.append(("", _access(failure)))
-    if is_value(failure.finding):
-        blocks.append(("", _versions(failure)))
-    if finding.verdict in ATOMIC_VERDICTS:
-        blocks.append(("fetch-adds of this word, in the order of their answers", _atomics(failure)))
-    if finding.notes:
-        blocks.append(("", finding.notes))
-    blocks.append(("the least that fails in this way", list(failure.least)))
-    if finding.address >= 0:
-        blocks.append((f"copies of {finding.address:#x} now", _copies(failure)))
-    run = failure.run
-    if finding.verdict is Verdict.HANG:
-        driver = run.read_back or run.driver
-        holding = Holding(failure.history.events)
-        graph = wait_graph(driver, run.checker, run.system, run.program.line_size, holding)
-        blocks.append(("who waits for whom", graph))
-    elif run.outcome.error is not None and finding.address >= 0:
-        line = finding.address & -run.program.line_size
-        who = line_graph(run.checker, run.system, line, run.program.line_size)
-        blocks.append(("who has to do with the line", who))
-    blocks.append(line_history(failure.run, failure.finding, failure.history, history_rows))
-    if is_value(failure.finding):
-        blocks.append(("synchronisation", _sync_chain(failure)))
+    blocks = [("", _verdict(failure)), *_what_fails(failure)]
+    finding, run = failure.finding, failure.run
+    causes = likely_causes(finding, run.program, run.system) + _elsewhere(failure)
+    blocks += _how_it_came(failure.small or failure, history_rows)
     if failure.suspects:
         blocks.append(("suspect", _wrapped([*failure.suspects, *_elsewhere(failure)])))
     else:
@@ -122,6 +105,50 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
         text += [f"  {line}" for line in lines] if text else lines
         text.append("")
     return "\n".join(text).rstrip() + "\n"
+
+
+def _what_fails(failure: Failure) -> list[Block]:
+    """The access, its versions: those of the least leg, where there is one."""
+    least = ("the least that fails in this way", list(failure.least))
+    if failure.small is None:
+        return [*_details(failure), least]
+    finding = failure.small.finding
+    headline = f"{finding.verdict.value} at tick {finding.tick:,}: {finding.headline}"
+    return [least, ("in this least leg", [headline]), *_details(failure.small)]
+
+
+def _details(failure: Failure) -> list[Block]:
+    finding = failure.finding
+    blocks: list[Block] = []
+    if finding.request is not None or finding.address >= 0:
+        blocks.append(("", _access(failure)))
+    if is_value(finding):
+        blocks.append(("", _versions(failure)))
+    if finding.verdict in ATOMIC_VERDICTS:
+        blocks.append(("fetch-adds of this word, in the order of their answers", _atomics(failure)))
+    blocks.append(("", finding.notes))
+    return blocks
+
+
+def _how_it_came(failure: Failure, history_rows: int) -> list[Block]:
+    """Who holds what, who waits, and what happened before."""
+    finding, run = failure.finding, failure.run
+    blocks: list[Block] = []
+    if finding.address >= 0:
+        blocks.append((f"copies of {finding.address:#x} now", _copies(failure)))
+    if finding.verdict is Verdict.HANG:
+        driver = run.read_back or run.driver
+        holding = Holding(failure.history.events)
+        graph = wait_graph(driver, run.checker, run.system, run.program.line_size, holding)
+        blocks.append(("who waits for whom", graph))
+    elif run.outcome.error is not None and finding.address >= 0:
+        line = finding.address & -run.program.line_size
+        who = line_graph(run.checker, run.system, line, run.program.line_size)
+        blocks.append(("who has to do with the line", who))
+    blocks.append(line_history(run, finding, failure.history, history_rows))
+    if is_value(finding):
+        blocks.append(("synchronisation", _sync_chain(failure)))
+    return blocks
 
 
 def _wrapped(texts: Sequence[str]) -> list[str]:

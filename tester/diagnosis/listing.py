@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 from runtime.types.atomic_op import AtomicKind
-from tester.execution.events import Finding, Role
+from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding, Role
 from tester.program.program import (
     ATOMIC,
     FAILS,
@@ -85,7 +85,7 @@ def _marked(finding: Finding | None) -> tuple[tuple[int, int, int], str]:
     if finding is None or request is None:
         return (-2, -2, -2), ""
     text = f"<-- {finding.verdict.value}"
-    if finding.size:
+    if finding.verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS) and finding.size:
         text += f": got {finding.got:#x} instead of {finding.expected:#x}"
     return (request.episode, request.role, request.row), text
 

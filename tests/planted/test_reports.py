@@ -14,32 +14,48 @@ from typing import Final
 
 import pytest
 
+from tester.blame.small_leg import small
 from tester.campaign.campaign import Campaign, Options
 from tester.diagnosis.failure_report import render
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
+from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
+from tester.limits import CANDIDATES
 from tests.planted.bug import PROTOCOLS, Bug
 from tests.planted.bugs import BUGS, ELUSIVE
 from tests.planted.run import EPISODES, load_planted
 
 TRANSITIONS: Final = 0.95
-"""Of reports show a transition that was changed, or that runs a changed action."""
+"""Of reports have, in their history, a transition that was changed, or runs a changed action."""
 MACHINES: Final = 0.98
 """Of reports show a transition of the changed file."""
 _BLOCK: Final = re.compile(r"^  (transition|action)\((\w*)[^\0]*?^  }", re.MULTILINE)
+_HISTORY: Final = re.compile(r"^history of .*\n(?:  .*\n)+", re.MULTILINE)
 
 
-def report_of(bug: Bug, directory: Path) -> str:
-    """The report of the default campaign on seed 1; empty if it does not find the bug."""
+def report_of(bug: Bug, directory: Path, shrinks: bool = True) -> str:
+    """The report of a run with seed 1 and the default options; empty if it does not find the bug.
+
+    ``shrinks``: or with ``--no-shrink``.
+    """
     protocol = load_planted(bug, directory)
     engine = choose(Choice.auto, protocol, lambda text: None)
     campaign = Campaign(protocol, Options(1, EPISODES), engine)
     for plan in campaign.plans():
         run, finding = campaign.run_leg(plan.leg)
         if finding is not None and isinstance(run, LegRun):
-            return render(campaign.explain(plan.leg, run, finding))
+            failure = campaign.explain(plan.leg, run, finding)
+            if shrinks and finding.verdict is not Verdict.RUNAWAY:
+                found = small(plan.leg, campaign, directory / "small.leg", budget=CANDIDATES)
+                found.describe(failure, campaign, "")
+            return render(failure)
     return ""
+
+
+def history_in(report: str) -> str:
+    """The rows of the history that a report prints."""
+    return "".join(match[0] for match in _HISTORY.finditer(report))
 
 
 def changed_transitions(old: str, new: str) -> Iterator[int]:
@@ -92,7 +108,7 @@ def test_reports_show_what_was_changed(step: int, tmp_path: Path) -> None:
             without_machine.append(bug.name)
         if lines:
             places += 1
-            shown = re.findall(rf"{re.escape(bug.file)}:(\d+)", report)
+            shown = re.findall(rf"{re.escape(bug.file)}:(\d+)", history_in(report))
             if not lines & set(map(int, shown)):
                 without_transition.append(bug.name)
     assert reports > 100 // step

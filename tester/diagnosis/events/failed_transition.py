@@ -6,7 +6,7 @@ Invariant: its number follows those of the events before it, whose place in the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from runtime.errors import ErrorKind, ProtocolError
 from tester.diagnosis.events.history import History
@@ -19,8 +19,9 @@ from tester.diagnosis.events.system_inspection import (
 from tester.execution.events import Finding, Verdict
 from tester.execution.leg import LegRun
 
-UNDEFINED = "UNDEFINED"
-"""The place of a transition that the protocol does not have."""
+_UNDEFINED: Final = "UNDEFINED"
+"""In place of the line of a transition that the protocol does not have."""
+_PLACES: Final = 3
 
 
 def failed_transition(
@@ -55,11 +56,16 @@ def _last_of_each_line(events: Sequence[Event], who: str) -> list[int]:
 
 
 def _place_in_text(controller: Any, error: ProtocolError) -> str:
+    """``FAILED`` and its line; for a missing one, the lines that take its event elsewhere."""
+    rows = transitions_of(type(controller))
     if error.kind is ErrorKind.UNDEFINED_TRANSITION:
-        return UNDEFINED
-    places = [
-        place
-        for state, event, place in transitions_of(type(controller))
-        if (state, event) == (error.state, error.event)
-    ]
-    return " ".join(["FAILED", *places])
+        places = list(dict.fromkeys(place for _, event, place in rows if event == error.event))
+        return " ".join([_UNDEFINED, *_elsewhere(places)])
+    here = (error.state, error.event)
+    return " ".join(["FAILED", *(place for state, event, place in rows if (state, event) == here)])
+
+
+def _elsewhere(places: Sequence[str]) -> list[str]:
+    """``(elsewhere MSI-cache.sm:448, MSI-cache.sm:476, ...)``; nothing where there is none."""
+    shown = [*places[:_PLACES], "..."] if len(places) > _PLACES else places
+    return [f"(elsewhere {', '.join(shown)})"] if places else []

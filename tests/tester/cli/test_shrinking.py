@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def test_a_leg_carries_its_protocol(tmp_path: Path) -> None:
     report = gpu_tester("run", "--protocol", str(main), *words, status=1).output
     assert "likely cause" in report
     assert "the least that fails" not in report
+    assert "in this least leg" not in report
     directory.rename(tmp_path / "elsewhere")
     [leg] = tmp_path.glob("*.leg")
     found = json.loads(gpu_tester("shrink", leg.name, "--format", "json", *PYTHON, status=0).stdout)
@@ -48,6 +50,20 @@ def test_a_leg_carries_its_protocol(tmp_path: Path) -> None:
     again = gpu_tester("shrink", found["file"], *PYTHON, "-o", "again.leg", status=0).output
     assert "nothing can be removed: tried" in again
     assert "\nsuspect\n  1. " in again
+
+
+def test_the_history_is_that_of_the_least_leg(tmp_path: Path) -> None:
+    """Whole, where that of the leg which was found leaves out most of its rows."""
+    main = BY_NAME["mi-two-owners"].plant(tmp_path)
+    words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", *PYTHON)
+    report = gpu_tester("run", "-p", str(main), *words, status=1).output
+    assert report.index("the least that fails") < report.index("in this least leg")
+    assert re.search(r"history of line 0x\w+\n", report)
+    assert "not shown" not in report
+    [leg] = tmp_path.glob("*leg?.leg")
+    found = gpu_tester("replay", leg.name, *PYTHON, status=1).output
+    assert "in this least leg" not in found
+    assert re.search(r"history of line .* rows not shown: --history all", found)
 
 
 def test_a_leg_that_passes_is_refused(tmp_path: Path) -> None:
