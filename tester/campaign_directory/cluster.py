@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -25,13 +25,17 @@ from runtime.description import DefectDescription, SystemDescription
 from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.campaign.workers import Deal, LegResult, OutOfTime, WorkerDied
-from tester.campaign_directory.leg_task import LegRunner, LegTask
+from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
 
-_AHEAD: Final = 4
-"""Legs for each thread of a worker that are handed out at a time."""
+_AHEAD: Final = 2
+"""Tasks for each thread of a worker that are handed out at a time."""
+_TASK_SECONDS: Final = 0.25
+"""Of legs that a task has: what a scheduler does for each is little beside that."""
+_MOST_LEGS: Final = 16
+"""Of a task."""
 _PATIENCE: Final = 30
 """Seconds until a scheduler has to answer."""
 _LOOK: Final = 0.2
@@ -106,15 +110,19 @@ class _OfThisThread(threading.local):
 _mine = _OfThisThread()
 
 
-def run_task(key: str, job: Job, task: LegTask) -> LegResult:
+def run_tasks(key: str, job: Job, tasks: Sequence[LegTask]) -> list[LegResult]:
     """What a worker calls. ``key``: of the job, which is compiled once. Raises ConfigError."""
     _check_version(installed_version(), job.version)
     if _mine.runner is None or _mine.key != key:
         protocol = job.loaded()
         engine = choose(job.engine, protocol, lambda text: None)
         _mine.runner, _mine.key = LegRunner(protocol, job.options, engine), key
+    return [_result(_mine.runner, task) for task in tasks]
+
+
+def _result(runner: LegRunner, task: LegTask) -> LegResult:
     try:
-        return _mine.runner.run(task)
+        return runner.run(task)
     except Exception:  # it recurs where the campaign is, which reports it
         return LegResult(task.number)
 
@@ -140,8 +148,9 @@ class ClusterCrew:
         self._left = left
         self._key = uuid.uuid4().hex
         self._job = client.submit(_same, job, pure=False)
-        self._under_way: deque[tuple[int, Any]] = deque()
+        self._under_way: deque[tuple[Sequence[LegTask], Any]] = deque()
         self._room = (0.0, 1)
+        self._together = 1
 
     def results(self, first: int, deal: Deal) -> Iterator[LegResult]:
         """Leg after leg, without end. Raises WorkerDied, OutOfTime, ConfigError."""
@@ -149,22 +158,42 @@ class ClusterCrew:
         try:
             while True:
                 while len(self._under_way) < self._most():
-                    task = deal(handed_out)
-                    if task is None:
+                    tasks = self._dealt(handed_out, deal)
+                    if not tasks:
                         break
                     future = self._client.submit(
-                        run_task, self._key, self._job, task, pure=False, priority=-handed_out
+                        run_tasks, self._key, self._job, tasks, pure=False, priority=-handed_out
                     )
-                    self._under_way.append((handed_out, future))
-                    handed_out += 1
-                yield self._first()
+                    self._under_way.append((tasks, future))
+                    handed_out += len(tasks)
+                found = self._first()
                 self._under_way.popleft()
+                self._measure(found)
+                yield from found
         finally:
             with suppress(Exception):  # the scheduler may be gone
                 self._client.cancel([future for _, future in self._under_way])
 
+    def _dealt(self, first: int, deal: Deal) -> list[LegTask]:
+        """The next legs, as many as are handed out together."""
+        tasks = []
+        for number in range(first, first + self._together):
+            task = deal(number)
+            if task is None:
+                break
+            assert isinstance(task, LegTask)
+            tasks.append(task)
+        return tasks
+
+    def _measure(self, found: Sequence[LegResult]) -> None:
+        """How many legs the next tasks have."""
+        seconds = [each.seconds for each in found if isinstance(each, LegRecord)]
+        if seconds:
+            wanted = _TASK_SECONDS * len(seconds) / max(sum(seconds), 1e-9)
+            self._together = max(1, min(int(wanted), _MOST_LEGS, 2 * self._together))
+
     def _most(self) -> int:
-        """Legs that may be under way; workers come and go."""
+        """Tasks that may be under way; workers come and go."""
         known, room = self._room
         now = time.monotonic()
         if now - known > _LOOK:
@@ -176,10 +205,10 @@ class ClusterCrew:
             self._room = now, room
         return room
 
-    def _first(self) -> LegResult:
+    def _first(self) -> list[LegResult]:
         from distributed import CancelledError, KilledWorker
 
-        number, future = self._under_way[0]
+        tasks, future = self._under_way[0]
         while True:
             left = self._left()
             if left == 0.0:
@@ -191,12 +220,13 @@ class ClusterCrew:
             except TimeoutError:
                 continue
             except KilledWorker as error:
-                raise WorkerDied(f"the workers that ran leg {number} have died: {error}") from None
+                first = tasks[0].number
+                raise WorkerDied(f"the workers that ran leg {first} have died: {error}") from None
             except (CancelledError, OSError) as error:
                 raise ConfigError(f"the scheduler does not answer any more: {error}") from None
             except ImportError as error:
                 raise ConfigError(f"a worker cannot run legs: {error}") from None
-            assert isinstance(found, LegResult)
+            assert isinstance(found, list)
             return found
 
 

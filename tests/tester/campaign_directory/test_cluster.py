@@ -33,7 +33,8 @@ def test_a_job_travels_as_bytes_and_needs_no_files(tmp_path: Path) -> None:
     for file in tmp_path.iterdir():
         file.unlink()
     there = pickle.loads(pickle.dumps(job))
-    record = pickle.loads(pickle.dumps(cluster.run_task("a", there, LegTask(1))))
+    tasks = (LegTask(0), LegTask(1))
+    _, record = pickle.loads(pickle.dumps(cluster.run_tasks("a", there, tasks)))
     assert record.number == 1 and record.totals.episodes == 4 and len(record.pairs.own) > 5
     assert there.loaded().description == protocol.description
     assert there.loaded().identity == protocol.identity
@@ -44,7 +45,7 @@ def test_another_version_is_refused_by_a_worker(monkeypatch: pytest.MonkeyPatch)
     job = cluster.Job.of(protocol, Options(3, 100), Choice.python)
     monkeypatch.setattr(cluster, "installed_version", lambda: "0.0.1")
     with pytest.raises(ConfigError, match=r"version 0\.0\.1 of this package, and the campaign"):
-        cluster.run_task("a", job, LegTask(1))
+        cluster.run_tasks("a", job, [LegTask(1)])
 
 
 def test_one_kind_of_place_at_a_time(tmp_path: Path) -> None:
