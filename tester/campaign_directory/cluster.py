@@ -29,6 +29,7 @@ from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
+from tester.execution.collector import few_collections
 
 _AHEAD: Final = 2
 """Tasks for each thread of a worker that are handed out at a time."""
@@ -117,7 +118,8 @@ def run_tasks(key: str, job: Job, tasks: Sequence[LegTask]) -> list[LegResult]:
         protocol = job.loaded()
         engine = choose(job.engine, protocol, lambda text: None)
         _mine.runner, _mine.key = LegRunner(protocol, job.options, engine), key
-    return [_result(_mine.runner, task) for task in tasks]
+    with few_collections():
+        return [_result(_mine.runner, task) for task in tasks]
 
 
 def _result(runner: LegRunner, task: LegTask) -> LegResult:
@@ -284,6 +286,9 @@ def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _local_cluster(distributed: Any, workers: int) -> Iterator[Any]:
+    """Whose processes keep to the legs: nobody looks at Dask's own pages about them."""
+    quiet = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+    import_module("dask").config.set(quiet)
     try:
         cluster = distributed.LocalCluster(
             n_workers=workers,

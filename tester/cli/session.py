@@ -7,7 +7,6 @@ pass, and are short. Invariant: whatever happens, what was completed is reported
 
 from __future__ import annotations
 
-import gc
 import math
 import shlex
 import sys
@@ -54,11 +53,6 @@ _VERDICTS: Final = {
     DISAGREE: "BROKEN: the engines disagree",
     OURS: "BROKEN: a fault of the tester",
 }
-
-
-def tune_collector() -> None:
-    """Runs make much garbage and few cycles: let the collector look less often."""
-    gc.set_threshold(100_000, 50, 100)
 
 
 LONG: Final = 10_000

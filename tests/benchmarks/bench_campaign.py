@@ -24,9 +24,9 @@ from protocols.loader import load_protocol
 from runtime.native.plan import Plans
 from tester.campaign import campaign as campaigns
 from tester.campaign.campaign import Campaign, Options
-from tester.cli.session import tune_collector
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
+from tester.execution.collector import tune_collector
 from tester.native.batch import LegBatch
 from tests.benchmarks.bench_native import yardstick_lane_rate
 

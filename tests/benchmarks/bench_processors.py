@@ -16,9 +16,9 @@ from typing import Final
 
 from protocols.loader import load_protocol
 from tester.campaign.campaign import Campaign, Options
-from tester.cli.session import tune_collector
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
+from tester.execution.collector import tune_collector
 from tests.benchmarks.bench_native import run_native
 
 GEM5: Final = {4: (23_800, 32.0), 8: (23_700, 39.2)}

@@ -27,7 +27,7 @@ from types import ModuleType
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.system import build_system
 from tester.campaign.campaign import Campaign, leg_run
-from tester.cli.session import tune_collector
+from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg
 from tests.benchmarks.shapes import SHAPES, Shape
 

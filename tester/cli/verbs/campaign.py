@@ -23,10 +23,10 @@ from tester.cli.campaign_session import CampaignSession
 from tester.cli.checks import check_files, check_includes
 from tester.cli.options.campaign import CampaignOptions, StatusOptions
 from tester.cli.options.common import Format, LegOptions, ProtocolOptions
-from tester.cli.session import tune_collector
 from tester.cli.verbs.run import drawn_options, load_drawn
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
+from tester.execution.collector import tune_collector
 
 _BUDGETS: Final = frozenset({"episodes"})
 

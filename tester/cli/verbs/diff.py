@@ -12,11 +12,12 @@ from tester.cli.checks import (
     check_shown,
 )
 from tester.cli.options.legs import DiffOptions
-from tester.cli.session import Session, tune_collector
+from tester.cli.session import Session
 from tester.cli.verbs.replay import run_file
 from tester.cli.verbs.run import Series, drawn_options, load_drawn
 from tester.engines.choice import Choice
 from tester.engines.selection import EngineDisagreement
+from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg
 
 

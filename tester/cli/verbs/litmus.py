@@ -21,10 +21,10 @@ from tester.cli.checks import check_directory, check_includes
 from tester.cli.leg_files import protocol_of, read_text
 from tester.cli.options.common import Format
 from tester.cli.options.litmus import LitmusOptions
-from tester.cli.session import tune_collector
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose
 from tester.errors import ConfigError
+from tester.execution.collector import tune_collector
 from tester.litmus.binding import DEFAULT_KEY, Bound, base_description, bind, cast_of
 from tester.litmus.judgement import judge_of
 from tester.litmus.report import as_json, as_lines

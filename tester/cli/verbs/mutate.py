@@ -22,10 +22,10 @@ from slicc.text.wording import duration
 from tester.campaign.campaign import NO_END, Campaign, Options
 from tester.cli.checks import check_includes
 from tester.cli.options.mutate import MutateOptions, ReportFormat
-from tester.cli.session import tune_collector
 from tester.engines.choice import Choice
 from tester.engines.selection import CANNOT, Chosen
 from tester.errors import ConfigError
+from tester.execution.collector import tune_collector
 from tester.generator.native_loader import PendingLoops
 from tester.mutation.engines import Engine, NativeEngine, PythonEngine
 from tester.mutation.html_report import html_report

@@ -15,10 +15,11 @@ from tester.cli.leg_files import is_text, load_any, load_bound, read_text
 from tester.cli.options.common import LegsOptions
 from tester.cli.options.legs import ReplayOptions
 from tester.cli.outcomes import replay_outcomes
-from tester.cli.session import Failed, Session, engine_for, tune_collector
+from tester.cli.session import Failed, Session, engine_for
 from tester.diagnosis.perfetto.trace_events import write_trace
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
+from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg
 from tester.shrink.search import finding_of
 

@@ -12,9 +12,9 @@ from tester.campaign.campaign import Campaign, Options
 from tester.cli.checks import check_files, check_includes, check_not_itself
 from tester.cli.leg_files import load_any
 from tester.cli.options.report import ReportOptions
-from tester.cli.session import tune_collector
 from tester.diagnosis.failure_report import render
 from tester.engines.selection import choose
+from tester.execution.collector import tune_collector
 from tester.execution.leg import LegRun
 from tester.shrink.leg_page import write_leg_page
 

@@ -18,9 +18,10 @@ from tester.cli.checks import check_includes, check_run, fixed_options
 from tester.cli.options.common import LegOptions
 from tester.cli.options.run import RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
-from tester.cli.session import Failed, Session, Shrink, ending, engine_for, tune_collector
+from tester.cli.session import Failed, Session, Shrink, ending, engine_for
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
+from tester.execution.collector import tune_collector
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.formats.formats import ResultFormat, text_beside
 from tester.formats.run_record import RunEnd

@@ -19,8 +19,8 @@ from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import is_text, load_any
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
-from tester.cli.session import tune_collector
 from tester.engines.selection import choose
+from tester.execution.collector import tune_collector
 from tester.litmus.binding import text_of_leg
 from tester.program.program import Program
 from tester.program.replay_file import ReplayError

@@ -8,9 +8,10 @@ from slicc.text.command.version import installed_version
 from tester.campaign.campaign import Options
 from tester.cli.checks import check_directory, check_files, check_includes, check_shown, check_stats
 from tester.cli.options.trace import TraceOptions
-from tester.cli.session import Failed, Session, engine_for, tune_collector
+from tester.cli.session import Failed, Session, engine_for
 from tester.cli.verbs.run import DEFAULT_PROTOCOL
 from tester.engines.choice import Choice
+from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg, save_leg
 from tester.trace_file.leg import trace_leg
 
