@@ -28,6 +28,7 @@ from tests.planted.bugs import BUGS
 
 PROTOCOLS: Final = ("MI", "MSI", "MESI_Two_Level", "GPU_VIPER")
 RULES: Final = Rules(most_states=700_000, bound=1 << 16)
+_ATOMICS: Final = ("load", "store", "atomic", "atomic.slc")
 _SCOPES: Final = ("load", "store", "atomic", "acquire", "load.glc", "load.slc", "store.slc")
 _Set = tuple[tuple[str, object], ...]
 _WRITE_BACK: Final[_Set] = (("machine.TCC.parameters.WB", True),)
@@ -40,6 +41,9 @@ _GPU_WAYS: Final = {
     ", two lines": Bounds(locations=1, lines=2),
     ", two agents on a port": Bounds(locations=1, agents=2),
     ", an engine": Bounds(locations=1, engines=True),
+    ", atomics of the system": Bounds(locations=1, operations=_ATOMICS),
+    ", atomics of one cache": Bounds(locations=1, caches=1, agents=2, operations=_ATOMICS),
+    ", an engine and two lines": Bounds(locations=1, lines=2, engines=True, caches=1),
 }
 
 
