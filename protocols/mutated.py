@@ -43,6 +43,12 @@ class MutatedProtocol:
         info: ProtocolInfo = load_package(self.mutants[number - 1].ir).PROTOCOL
         return info
 
+    def alone(self, number: int) -> LoadedProtocol:
+        """A mutant as a protocol of its own. The original was loaded with native sources."""
+        assert self.loaded.native is not None
+        native = _sources(self.mutants[number - 1].ir, (), self.loaded.native)
+        return replace(self.loaded, info=self.in_python(number), native=native)
+
 
 def load_mutated(
     name: str,

@@ -41,7 +41,7 @@ def html_report(score: Score, title: str, notes: Iterable[str]) -> str:
         "</table>",
         "<h2>Survivors, where to look first</h2>",
         *(line for each in score.survivors for line in _mutant(each, each.standing)),
-        "<h2>Equivalent by what the text says</h2>",
+        "<h2>Equivalent</h2>",
         *(line for each in equivalent for line in _mutant(each, each.outcome.reason)),
         "</html>",
     ]

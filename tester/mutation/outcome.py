@@ -22,7 +22,8 @@ class Outcome:
     all of them, whether they concern it or not, up to the end of a killed mutant's last leg.
 
     ``reached``: legs in which its mistake could run, ``changed``: those that went otherwise.
-    ``verdict``, ``place``: of a killed one; ``reason``: why it is equivalent.
+    ``verdict``, ``place``: of a killed one; ``reason``: why it is equivalent; of a
+    survivor, what exploration says of it.
     """
 
     mutant: str

@@ -15,18 +15,19 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from tester import forks
 from tester.mutation.outcome import ENGINE_CRASH, NO_END
-from tester.mutation.study import Attempt, Watch
+from tester.mutation.study import Watch
 
 PATIENCE: Final = 300.0
 """Seconds for one leg of a mutant. Runaways end by themselves, in much less; this is for an engine
 that does not come back."""
 _CHUNK: Final = 8
 
-Work = Callable[[int, range, int, Watch], Attempt]
+Found = TypeVar("Found")
+Work = Callable[[int, range, int, Watch], Found]
 """Runs one mutant through some legs, with at most so many episodes."""
 
 
@@ -35,9 +36,6 @@ class Lost:
     """A mutant that ended its process, or did not end. ``verdict``: which."""
 
     verdict: str
-
-
-Ending = Attempt | Lost
 
 
 @dataclass
@@ -52,17 +50,17 @@ class _Worker:
     since: float | None = None
 
 
-class Pool:
+class Pool(Generic[Found]):
     """``jobs`` processes; a context manager."""
 
-    def __init__(self, jobs: int, work: Work, patience: float = PATIENCE) -> None:
+    def __init__(self, jobs: int, work: Work[Found], patience: float = PATIENCE) -> None:
         forks.require_forks("mutate")
         self._jobs = jobs
         self._work = work
         self._patience = patience
         self._workers: dict[Connection, _Worker] = {}
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> Pool[Found]:
         for _ in range(self._jobs):
             self._start()
         return self
@@ -85,7 +83,9 @@ class Pool:
 
     # -------------------------------------------------------------- work
 
-    def run(self, mutants: Sequence[int], legs: range, most: int) -> Iterator[tuple[int, Ending]]:
+    def run(
+        self, mutants: Sequence[int], legs: range, most: int
+    ) -> Iterator[tuple[int, Found | Lost]]:
         """Each mutant with its ending, as they come. Raises what ``work`` raises."""
         todo = deque(mutants)
         left = len(todo)
@@ -100,9 +100,9 @@ class Pool:
                 left -= 1
                 yield mutant, ending
 
-    def _endings(self, todo: deque[int]) -> list[tuple[int, Ending]]:
+    def _endings(self, todo: deque[int]) -> list[tuple[int, Found | Lost]]:
         busy = [each for each, worker in self._workers.items() if worker.waiting]
-        found: list[tuple[int, Ending]] = []
+        found: list[tuple[int, Found | Lost]] = []
         for ready in wait(busy, min(1.0, self._patience)):
             assert isinstance(ready, Connection)
             try:
@@ -125,7 +125,7 @@ class Pool:
                 found.append(self._lost(connection, NO_END, todo))
         return found
 
-    def _lost(self, connection: Connection, verdict: str, todo: deque[int]) -> tuple[int, Ending]:
+    def _lost(self, connection: Connection, verdict: str, todo: deque[int]) -> tuple[int, Lost]:
         """Replace a worker; the rest of what it had is handed out again."""
         mutant, *rest = self._workers[connection].waiting
         todo.extendleft(reversed(rest))
@@ -134,7 +134,7 @@ class Pool:
         return mutant, Lost(verdict)
 
 
-def _serve(work: Work, connection: Connection) -> None:
+def _serve(work: Work[Found], connection: Connection) -> None:
     """The main loop of a worker."""
     try:
         while True:
@@ -146,8 +146,8 @@ def _serve(work: Work, connection: Connection) -> None:
 
 
 def _ending_of(
-    work: Work, mutant: int, legs: range, most: int, watch: Watch
-) -> Attempt | Exception:
+    work: Work[Found], mutant: int, legs: range, most: int, watch: Watch
+) -> Found | Exception:
     try:
         return work(mutant, legs, most, watch)
     except ConnectionError:

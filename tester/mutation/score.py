@@ -30,6 +30,11 @@ class Judged:
     @property
     def standing(self) -> str:
         """Of a survivor: what is known of it."""
+        explored = self.outcome.reason
+        return f"{self._in_legs}; {explored}" if explored else self._in_legs
+
+    @property
+    def _in_legs(self) -> str:
         outcome = self.outcome
         if not outcome.reached:
             return "no leg comes to it"

@@ -13,11 +13,14 @@ from typing import Final
 
 from slicc.coverage.mutants import Fate
 from slicc.mutation.equivalence.judge import Equivalence
+from tester.mutation.exhaustion import Exhaustion, Explored
 from tester.mutation.outcome import Outcome
-from tester.mutation.pool import Ending, Lost, Pool
-from tester.mutation.study import Attempt, Study
+from tester.mutation.pool import Lost, Pool
+from tester.mutation.study import Attempt, Study, Watch
 
 _LONGEST_EPOCH: Final = 16
+_PATIENCE: Final = 1800.0
+"""Seconds for the exploration of a mutant."""
 OnOutcome = Callable[[Outcome], None]
 
 
@@ -62,7 +65,7 @@ class Scoring:
         """Of mutants whose fate is not known yet."""
         return [each for each in self.outcomes.values() if each.fate is Fate.OPEN]
 
-    def run(self, pool: Pool) -> None:
+    def run(self, pool: Pool[Attempt]) -> None:
         """Until the fate of all is known. Raises what legs raise."""
         while waiting := self.open:
             first = min(each.legs for each in waiting)
@@ -74,7 +77,29 @@ class Scoring:
             for number, ending in pool.run(numbers, legs, left):
                 self._take(self._after(before[number], ending))
 
-    def _after(self, before: Outcome, ending: Ending) -> Outcome:
+    def explore(self, exhaustion: Exhaustion, jobs: int) -> None:
+        """What small systems say of the survivors."""
+        numbers = [
+            self._numbers[each.mutant]
+            for each in self.outcomes.values()
+            if each.fate is Fate.SURVIVED and not each.reason
+        ]
+        names = {number: name for name, number in self._numbers.items()}
+
+        def work(mutant: int, legs: range, most: int, watch: Watch) -> Explored:
+            return exhaustion.judged(mutant, watch)
+
+        with Pool(jobs, work, _PATIENCE) as pool:
+            for number, ending in pool.run(numbers, range(0), 0):
+                outcome = self.outcomes[names[number]]
+                if isinstance(ending, Lost):
+                    outcome = replace(outcome, reason=f"its exploration: {ending.verdict}")
+                else:
+                    fate = Fate.EQUIVALENT if ending.equivalent else outcome.fate
+                    outcome = replace(outcome, fate=fate, reason=ending.reason)
+                self._take(outcome)
+
+    def _after(self, before: Outcome, ending: Attempt | Lost) -> Outcome:
         if isinstance(ending, Lost):
             return replace(before, fate=Fate.KILLED, verdict=ending.verdict)
         after = _sum(before, ending)

@@ -36,6 +36,12 @@ class MutateOptions(ProtocolOptions):
         RUN, "episodes", "Episodes that a mutant has to survive (20,000).", default=20_000
     )
     seed: int = number_option(RUN, "seed", "The legs are drawn from it (1).", default=1)
+    explore: int | None = number_option(
+        RUN,
+        "max_states",
+        "Also explore small systems of up to N states with each survivor: it is equivalent if "
+        "every run is right (no).",
+    )
     profile: str = run_option(
         "default", "How to attack; default draws another one for every leg.", metavar="NAME"
     )

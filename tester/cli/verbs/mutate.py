@@ -28,6 +28,7 @@ from tester.errors import ConfigError
 from tester.execution.collector import tune_collector
 from tester.generator.native_loader import PendingLoops
 from tester.mutation.engines import Engine, NativeEngine, PythonEngine
+from tester.mutation.exhaustion import Exhaustion
 from tester.mutation.html_report import html_report
 from tester.mutation.journal import Head, Journal
 from tester.mutation.native_object import mutant_protocol
@@ -59,6 +60,7 @@ def mutate(options: MutateOptions) -> int:
     if not mutated.mutants:
         raise ConfigError(f"{mutated.ir.name} has nothing that could be changed")
     head = _head(options, mutated)
+    exhaustion = _exhaustion(options, mutated)
     with ExitStack() as stack:
         journal = None
         if options.output is not None:
@@ -66,7 +68,7 @@ def mutate(options: MutateOptions) -> int:
         study, summary = _study(options, mutated, stack)
         known = [] if journal is None else list(journal.outcomes.values())
         scoring = Scoring(study, options.episodes, known, lambda outcome: _keep(journal, outcome))
-        status = _run(options, study, scoring, stack)
+        status = _run(options, study, scoring, exhaustion, stack)
     if status == FOUND:
         return status
     score = Score(mutated.mutants, scoring.outcomes)
@@ -91,11 +93,24 @@ def _head(options: MutateOptions, mutated: MutatedProtocol) -> Head:
         "version": installed_version(),
         "seed": options.seed,
         "episodes": options.episodes,
+        "explored_states": options.explore or 0,
         "profile": options.profile,
         "system": "" if options.system is None else str(options.system),
         "sample": len(mutated.mutants),
         "of": mutated.total,
     }
+
+
+def _exhaustion(options: MutateOptions, mutated: MutatedProtocol) -> Exhaustion | None:
+    """Raises ConfigError."""
+    if options.explore is None:
+        return None
+    if options.engine is Choice.python:
+        raise ConfigError("--explore needs the native engine")
+    found = Exhaustion(mutated, options.explore)
+    if found.obstacle:
+        _note(f"exploration will not tell which survivors are equivalent: {found.obstacle}")
+    return found
 
 
 def _keep(journal: Journal | None, outcome: Outcome) -> None:
@@ -125,7 +140,13 @@ def _study(options: MutateOptions, mutated: MutatedProtocol, stack: ExitStack) -
     return Study(mutated, Campaign(mutated.loaded, drawn, chosen), engine), summary
 
 
-def _run(options: MutateOptions, study: Study, scoring: Scoring, stack: ExitStack) -> int:
+def _run(
+    options: MutateOptions,
+    study: Study,
+    scoring: Scoring,
+    exhaustion: Exhaustion | None,
+    stack: ExitStack,
+) -> int:
     """FOUND: the protocol itself fails."""
     total = len(scoring.outcomes)
     started = time.monotonic()
@@ -145,6 +166,8 @@ def _run(options: MutateOptions, study: Study, scoring: Scoring, stack: ExitStac
             pool = stack.enter_context(Pool(options.jobs, study.attempt))
             with Progress(line, not (options.no_progress or options.quiet)):
                 scoring.run(pool)
+        if exhaustion is not None:
+            scoring.explore(exhaustion, options.jobs)
     except OriginalFails as error:
         print(f"gpu-tester: {error}; gpu-tester run shows it", file=sys.stderr)
         return FOUND
@@ -166,6 +189,8 @@ def _print(
     share = "no mutant was judged" if total.score is None else f"{total.score:.1f} %"
     chosen = f"{total.mutants:,} of {mutated.total:,} mutants"
     what = f"{head['protocol']}, seed {head['seed']}, {head['episodes']:,} episodes, {chosen}"
+    if options.explore is not None:
+        what += f", survivors explored in up to {options.explore:,} states"
     match options.format:
         case ReportFormat.json:
             print(json_report(score, head))

@@ -111,3 +111,8 @@ def test_another_study_in_the_directory_is_refused(tmp_path: Path) -> None:
     result = gpu_tester(*words, "2")
     assert result.exit_code == 2 and "it is a study with episodes 1, not 2" in result.stderr
     assert (tmp_path / "kept" / "mutants.jsonl").read_bytes() == before
+
+
+def test_exploration_needs_the_native_engine() -> None:
+    result = gpu_tester(*SMALL, "--explore", "1000", "--engine", "python")
+    assert result.exit_code == 2 and "--explore needs the native engine" in result.stderr

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tester.mutation.outcome import ENGINE_CRASH, NO_END
-from tester.mutation.pool import Ending, Lost, Pool
+from tester.mutation.pool import Lost, Pool
 from tester.mutation.study import Attempt, OriginalFails, Watch
 
 CRASHES, HANGS, FAILS = 7, 11, 99
@@ -26,7 +26,7 @@ def work(mutant: int, legs: range, most: int, watch: Watch) -> Attempt:
     return Attempt(len(legs), most + mutant)
 
 
-def endings(mutants: list[int], jobs: int, patience: float = 60.0) -> dict[int, Ending]:
+def endings(mutants: list[int], jobs: int, patience: float = 60.0) -> dict[int, Attempt | Lost]:
     with Pool(jobs, work, patience) as pool:
         found = list(pool.run(mutants, range(3), 10))
     assert len(found) == len(dict(found))
