@@ -68,7 +68,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
     "MESI_Two_Level": ("is_valid(tbe)", "on CleanReplacement"),
     "MESI_Three_Level": ("is_valid(tbe)", "on CleanReplacement"),
     "MOESI_CMP_token": ("stale-read", "from NO_DR on Ack_Owner"),
-    "MOESI_hammer": ("is_valid(tbe)", "from NO_F on DMA_READ"),
+    "MOESI_hammer": ("is_valid(tbe)", "from NO_F on DMA_READ", "Sharers.isElement"),
     "MOESI_AMD_Base": ("on StaleWB", "recycle of empty", "foreign-bytes"),
     "GPU_VIPER": ("stale-read", "from M on Data", "on WriteThrough", "on L3Hit", "atomic log"),
 }
