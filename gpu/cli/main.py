@@ -24,8 +24,9 @@ from gpu.cli.options import (
     with_build_options,
 )
 from gpu.cli.run.options import LaunchOptions, RunOptions
-from slicc.text.command.command_line import Verb, imported, new_app
+from slicc.text.command.command_line import new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
+from slicc.text.command.verb import Verb, imported
 from slicc.text.command.version import version_option
 
 

@@ -13,75 +13,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, Final
 
-from slicc.cli.options import (
-    BookOptions,
-    CheckOptions,
-    CiOptions,
-    CompileOptions,
-    DiffOptions,
-    ExplainOptions,
-    GraphOptions,
-    IrOptions,
-    LspOptions,
-    NewOptions,
-    SystemOptions,
-    TableOptions,
-)
-from slicc.text.command.command_line import Verb, imported, new_app
+from slicc.cli.verbs import VERBS
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
-from slicc.text.command.version import version_option
-
-
-def _verb(name: str, options: type[Any], help: str) -> Verb:
-    return Verb(name, options, imported(f"slicc.cli.verbs.{name}", name), help)
-
-
-VERBS: Final = (
-    _verb("new", NewOptions, "Write a small working protocol to start from."),
-    _verb("check", CheckOptions, "Report everything that is wrong with protocols."),
-    _verb(
-        "compile",
-        CompileOptions,
-        "Write each protocol as a package of Python controllers, or as C++.",
-    ),
-    _verb(
-        "graph",
-        GraphOptions,
-        "Draw the states of each machine and the transitions between them.",
-    ),
-    _verb("table", TableOptions, "Write the tables of states and events as HTML pages."),
-    _verb("book", BookOptions, "Write all that is known of a protocol as pages that link."),
-    _verb("ir", IrOptions, "Print what the compiler understood of protocols."),
-    _verb(
-        "system",
-        SystemOptions,
-        "Print the system that a protocol is tested in, as a TOML file to edit.",
-    ),
-    _verb("diff", DiffOptions, "Print what differs between two versions of a protocol."),
-    _verb("lsp", LspOptions, "Serve an editor that speaks the Language Server Protocol."),
-    _verb("ci", CiOptions, "Write the file with which GitHub or GitLab tests a protocol."),
-    _verb("explain", ExplainOptions, "Explain a finding, or list all that there are."),
-)
-
-app = new_app(
-    "slicc",
-    "Compile SLICC cache-coherence protocols, check them, and show their state machines.",
-    VERBS,
-    no_args_is_help=True,
-)
-
-
-@app.callback()
-def options(version: Annotated[bool, version_option("slicc")] = False) -> None:
-    """Options of the command as a whole; its help is that of the application."""
+from slicc.text.command.plain import plain_options
 
 
 def main() -> None:
     """The console script: run, and end with a status in every case."""
     heed_endings()
-    sys.exit(run(app))
+    sys.exit(run(_command))
+
+
+def _command() -> object:
+    """What the command line says; typer reads it if it is not plain."""
+    name, *words = sys.argv[1:] or [""]
+    verb = next((each for each in VERBS if each.name == name), None)
+    options = None if verb is None else plain_options(verb.options, words)
+    if verb is not None and options is not None:
+        return verb.run(options)
+    from slicc.cli.application import app
+
+    return app()
 
 
 def run(command: Callable[[], object]) -> int:

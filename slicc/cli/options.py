@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
 from slicc.text.command.options import argument, one_of, option
+from slicc.text.lazy_dataclass import dataclass
 
 
 class DiagnosticFormat(StrEnum):
@@ -70,7 +70,7 @@ def _slugs() -> Iterable[str]:
     return CODES
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompilerOptions:
     """What every verb takes that compiles."""
 
@@ -88,7 +88,7 @@ class CompilerOptions:
     color: Color = option(Color.AUTO, "Whether findings are coloured.", shows_default=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilesOptions(CompilerOptions):
     """What every verb takes that compiles files."""
 
@@ -111,7 +111,7 @@ def _slug(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions(FilesOptions):
     """``slicc check``."""
 
@@ -149,7 +149,7 @@ class CheckOptions(FilesOptions):
     yes: bool = option(False, "With --fix: write the corrections without asking.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompileOptions(FilesOptions):
     """``slicc compile``."""
 
@@ -171,7 +171,7 @@ _RESULTS: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GraphOptions(FilesOptions):
     """``slicc graph``."""
 
@@ -194,7 +194,7 @@ class GraphOptions(FilesOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableOptions(FilesOptions):
     """``slicc table``."""
 
@@ -206,7 +206,7 @@ class TableOptions(FilesOptions):
     results: tuple[Path, ...] = option((), _RESULTS, "--results", "--coverage", metavar="FILE")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BookOptions(CompilerOptions):
     """``slicc book``."""
 
@@ -228,7 +228,7 @@ class BookOptions(CompilerOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IrOptions(FilesOptions):
     """``slicc ir``."""
 
@@ -237,7 +237,7 @@ class IrOptions(FilesOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SystemOptions(CompilerOptions):
     """``slicc system``."""
 
@@ -250,7 +250,7 @@ class SystemOptions(CompilerOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DiffOptions(CompilerOptions):
     """``slicc diff``."""
 
@@ -268,7 +268,7 @@ class DiffOptions(CompilerOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LspOptions:
     """``slicc lsp``."""
 
@@ -287,7 +287,7 @@ class LspOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewOptions:
     """``slicc new``."""
 
@@ -300,7 +300,7 @@ class NewOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CiOptions:
     """``slicc ci``."""
 
@@ -315,7 +315,7 @@ class CiOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainOptions:
     """``slicc explain``."""
 

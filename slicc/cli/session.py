@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from slicc.cli.options import Color, CompilerOptions, DiagnosticFormat
 from slicc.text.command.exit_status import FOUND, Stop
 from slicc.text.command.progress import colored
@@ -112,7 +110,7 @@ def compiling(
             print(_summary(sink), file=sys.stderr)
         gc.freeze()
     if sink.error_count or (warnings_are_errors and sink.warning_count):
-        raise typer.Exit(FOUND)
+        raise SystemExit(FOUND)
 
 
 def named_file(file: Path) -> Path:

@@ -19,16 +19,19 @@ else:
 
     def dataclass(cls=None, /, **options):
         """The decorator; kinds of classes that are rare here are left to ``dataclasses``."""
-        if cls is not None or options not in ({"slots": True}, {"slots": True, "frozen": True}):
+        if cls is not None or not {"slots"} <= options.keys() <= {"slots", "frozen", "kw_only"}:
             return dataclasses.dataclass(cls, **options)
-        return lambda declared: _declared(declared, "frozen" in options)
+        return lambda declared: _declared(declared, **options)
 
 
 Method = Callable[..., Any]
 
 
-def _declared(declared: type[Any], frozen: bool) -> type[Any]:
-    bare = dataclasses.dataclass(slots=True, init=False, repr=False, eq=False)
+def _declared(
+    declared: type[Any], slots: bool, frozen: bool = False, kw_only: bool = False
+) -> type[Any]:
+    bare = dataclasses.dataclass(slots=slots, kw_only=kw_only, init=False, repr=False, eq=False)
+    declared.__doc__ = declared.__doc__ or declared.__name__  # else it is made of the signature
     made: type[Any] = bare(declared)
     methods = _methods(made)
     if frozen:

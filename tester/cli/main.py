@@ -12,9 +12,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NoReturn
 
-from slicc.text.command.command_line import Verb, imported, later, new_app
+from slicc.text.command.command_line import new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
+from slicc.text.command.verb import Verb, imported, later
 from slicc.text.command.version import version_option
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge

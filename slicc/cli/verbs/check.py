@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING
 from slicc.cli.options import TO_STDERR, CheckOptions, DiagnosticFormat
 from slicc.cli.session import Session, compiling, counted
 from slicc.text.command.exit_status import Stop
-from slicc.text.command.version import installed_version
 from slicc.text.files import write_whole
 
 if TYPE_CHECKING:
@@ -49,6 +47,7 @@ def _document(session: Session, options: CheckOptions) -> str:
     if options.diagnostics in TO_STDERR:
         return ""
     from slicc.diagnostics import results
+    from slicc.text.command.version import installed_version
     from slicc.text.results.github import github_text
     from slicc.text.results.junit import junit_text
     from slicc.text.results.model import Suite, Tool
@@ -116,6 +115,8 @@ def _fix(found: Sequence[Diagnostic], unasked: bool) -> None:
 
 
 def _diff(name: str, before: str, after: str) -> str:
+    from difflib import unified_diff
+
     lines = unified_diff(before.splitlines(True), after.splitlines(True), name, name, n=1)
     ended = (each if each.endswith("\n") else f"{each}\n\\ no line end\n" for each in lines)
     return "".join(ended)

@@ -9,52 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field
-from enum import Enum
-from importlib import import_module
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Final, NoReturn, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, NoReturn, get_args, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from slicc.text.command.options import Spec, names_of, one_of, specs, written
-from slicc.text.lazy_dataclass import dataclass
+from slicc.text.command.options import (
+    Spec,
+    is_several,
+    members_of,
+    names_of,
+    one_of,
+    specs,
+    written,
+)
+from slicc.text.command.verb import Verb
 from slicc.text.wording import listed
 
 SHOW: Final = "--show-completion"
 ASK: Final = "--complete"
 """What a shell calls: the words before the cursor follow, the last one unfinished."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verb:
-    """``run`` takes an object of ``options``; its result is the exit status if it is an integer.
-
-    ``kind``: that class, or what imports it. ``refusal``: the message about an option that only
-    ``others`` have.
-    """
-
-    name: str
-    kind: type[Any] | Callable[[], type[Any]]
-    run: Callable[[Any], object]
-    help: str
-    refusal: str = "No such option: {option}. It is an option of {others}."
-
-    @property
-    def options(self) -> type[Any]:
-        """The dataclass of its options."""
-        return self.kind if isinstance(self.kind, type) else self.kind()
-
-
-def later(module: str, name: str) -> Callable[[], type[Any]]:
-    """A class that is imported when it is needed."""
-    return lambda: getattr(import_module(module), name)
-
-
-def imported(module: str, function: str) -> Callable[[Any], object]:
-    """A function that is imported when it is called."""
-    return lambda options: getattr(import_module(module), function)(options)
 
 
 def new_app(
@@ -135,7 +111,7 @@ class _Verbs(TyperGroup):
 
 def _command(verb: Verb) -> Any:
     hints = get_type_hints(verb.options)
-    several = [field.name for field, _ in specs(verb.options) if _is_tuple(hints[field.name])]
+    several = [field.name for field, _ in specs(verb.options) if is_several(hints[field.name])]
 
     def call(**values: Any) -> None:
         values |= {name: tuple(values[name] or ()) for name in several}
@@ -151,25 +127,15 @@ def _command(verb: Verb) -> Any:
     return get_command(app)
 
 
-def _members(hint: Any) -> dict[str, Any]:
-    """The members of an enumeration, by value; empty for other types. ``hint`` may have None."""
-    kinds = [kind for kind in (get_args(hint) or (hint,)) if isinstance(kind, type)]
-    return {str(m.value): m for kind in kinds if issubclass(kind, Enum) for m in kind}
-
-
-def _is_tuple(hint: Any) -> bool:
-    return get_origin(hint) is tuple
-
-
 def _parameter(field: Field[Any], spec: Spec, hint: Any) -> Parameter:
     """What typer would read of a function's parameter."""
     kind, default = hint, field.default
-    if _is_tuple(hint):
+    if is_several(hint):
         kind, default = list[get_args(hint)[0]], default or None  # type: ignore[misc]
     info = typer.Argument if spec.is_argument else typer.Option
     names = () if spec.is_argument else names_of(field, spec)
     read, metavar = spec.read, spec.metavar
-    members = _members(kind)
+    members = members_of(kind)
     if members and read is None:
         read, metavar = one_of(members), metavar or f"[{'|'.join(members)}]"
     settings = info(

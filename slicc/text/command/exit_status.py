@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from types import FrameType
 
-from slicc.text.terminal import guarded
+from slicc.text.terminal import guarded, own
 
 FINE, FOUND, MISUSED, DISAGREE, OURS, INTERRUPTED, NO_READER = 0, 1, 2, 3, 70, 130, 141
 """FOUND: the input has errors, or the run found some. DISAGREE: our two engines do.
@@ -83,7 +82,8 @@ def _run(
 ) -> int:
     try:
         status = command()
-        sys.stdout.flush()
+        if not own(sys.stdout).closed:  # as it is behind a language server
+            sys.stdout.flush()
     except Ended as end:
         print(f"{name}: ended by {end.signal}", file=sys.stderr)
         return end.status
@@ -115,6 +115,8 @@ def _report(
         where = f"{error.filename}: " if error.filename is not None else ""
         stop = Stop(f"{where}{error.strerror or error}")
     if stop is None:
+        import traceback
+
         traceback.print_exception(error)
         print(f"{name}: {fault}", file=sys.stderr)
         return OURS

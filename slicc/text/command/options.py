@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING as MISSING
 from dataclasses import dataclass, field
-from typing import Any, Final
+from enum import Enum
+from typing import Any, Final, get_args, get_origin
 
 from slicc.text.suggest import suggest
 
@@ -95,6 +96,17 @@ def given(values: object, options: type[Any]) -> Iterator[str]:
     for each, spec in specs(options):
         if getattr(values, each.name) != each.default:
             yield names_of(each, spec)[0].partition("/")[0]
+
+
+def is_several(hint: Any) -> bool:
+    """Whether an option of this type may be repeated."""
+    return get_origin(hint) is tuple
+
+
+def members_of(hint: Any) -> dict[str, Any]:
+    """The members of an enumeration, by value; empty for other types. ``hint`` may have None."""
+    kinds = [kind for kind in (get_args(hint) or (hint,)) if isinstance(kind, type)]
+    return {str(m.value): m for kind in kinds if issubclass(kind, Enum) for m in kind}
 
 
 # ------------------------------------------------------------------ readers

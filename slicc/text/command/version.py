@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import typer
-
 
 def installed_version() -> str:
     """The version of the installed package."""
@@ -20,6 +18,8 @@ def installed_version() -> str:
 
 def version_option(command: str, **more: Any) -> Any:
     """The option; it takes effect before any other option is read."""
+    import typer
+
     return typer.Option(
         "--version", is_eager=True, callback=_printer(command), help="Print the version.", **more
     )
@@ -27,6 +27,8 @@ def version_option(command: str, **more: Any) -> Any:
 
 def _printer(command: str) -> Callable[[bool], None]:
     def show(wanted: bool) -> None:
+        import typer
+
         if wanted:
             print(f"{command} {installed_version()}")
             raise typer.Exit

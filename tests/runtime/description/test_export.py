@@ -66,7 +66,8 @@ def test_what_follows_is_a_comment_and_follows_edits() -> None:
 def test_the_command_prints_it_and_takes_it_back(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from slicc.cli.main import app, run
+    from slicc.cli.application import app
+    from slicc.cli.main import run
 
     def called(*words: str) -> tuple[int, str, str]:
         status = run(lambda: app([*words], standalone_mode=False))

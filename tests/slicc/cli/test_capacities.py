@@ -7,7 +7,7 @@ from typing import Final
 
 from typer.testing import CliRunner
 
-from slicc.cli.main import app
+from slicc.cli.application import app
 from tests.slicc.analysis.blocking.test_cycles import ANSWERED
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 def test_it_imports_nothing_of_ours() -> None:
     folder = Path(slicc.text.__file__).parent
     paths = [path.relative_to(folder).with_suffix("") for path in folder.rglob("[a-z]*.py")]
-    light = [path for path in paths if path.stem not in ("command_line", "version")]
+    light = [path for path in paths if path.stem != "command_line"]
     names = ", ".join(f"slicc.text.{'.'.join(path.parts)}" for path in sorted(light))
     code = (
         f"import {names}, sys\n"

@@ -17,6 +17,7 @@ import pytest
 from gpu.cli.error_messages import input_error
 from gpu.cli.main import app as gcn_app
 from slicc.cli import main
+from slicc.cli.application import app
 from slicc.text.command.exit_status import FINE, FOUND, MISUSED, OURS, run_command
 from slicc.text.terminal import guarded, own, printable_lines
 from tester.cli import main as tester_cli
@@ -45,7 +46,7 @@ def printed(command: Callable[[], int]) -> Printed:
 
 
 def slicc(*arguments: str | Path) -> Printed:
-    return printed(lambda: main.run(lambda: main.app([str(each) for each in arguments])))
+    return printed(lambda: main.run(lambda: app([str(each) for each in arguments])))
 
 
 def gpu_tester(*given: str | Path) -> Printed:
@@ -95,7 +96,7 @@ def test_findings_in_hostile_files(folder: Path, color: str) -> None:
     source.write_text(f'{source.read_text()}\naction(x, "{NAME}") {{ }}\n// \x1b[2J\n', newline="")
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        assert main.run(lambda: main.app(["check", "--color", color, str(driver(folder))])) == FOUND
+        assert main.run(lambda: app(["check", "--color", color, str(driver(folder))])) == FOUND
     shown = err.getvalue()
     for sequence in ("1;31", "1;33", "34", "36", "1", "32", "0"):
         shown = shown.replace(f"\x1b[{sequence}m", "")
