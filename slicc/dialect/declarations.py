@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.diagnostics.older_dialect import note_dialect
@@ -54,8 +54,9 @@ def is_older(node: syntax.Machine) -> bool:
 
 
 @cache
-def _snippet(name: str) -> tuple[syntax.Declaration, ...]:
-    text = files("slicc.dialect").joinpath(name).read_text(encoding="utf-8")
+def snippet(name: str) -> tuple[syntax.Declaration, ...]:
+    """What a file of this package declares."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     sink = DiagnosticSink()
     unit = parse(SourceFile(name, text), sink)
     assert unit is not None, sink.diagnostics
@@ -176,7 +177,7 @@ class _Machine:
 
     @staticmethod
     def _wanted(names: set[str]) -> Iterable[syntax.Declaration]:
-        for one in _snippet("memory.sm"):
+        for one in snippet("memory.sm"):
             if not isinstance(one, syntax.Function) or one.name.text in names:
                 yield one
 
@@ -186,7 +187,7 @@ class _Machine:
         """Forks name who asked, and for what, to a buffer before memory: reads have memory's data,
         as without that buffer."""
         functions = {
-            one.name.text: one for one in _snippet("memory.sm") if isinstance(one, syntax.Function)
+            one.name.text: one for one in snippet("memory.sm") if isinstance(one, syntax.Function)
         }
         made = set()
         for one in prototypes:
@@ -241,7 +242,7 @@ class _Machine:
         present = {one.name.text for one in self.body if isinstance(one, syntax.Function)}
         missing = [
             one
-            for one in _snippet("functional.sm")
+            for one in snippet("functional.sm")
             if isinstance(one, syntax.Function) and one.name.text not in present
         ]
         self.body = [*self.body, *missing]
@@ -271,7 +272,7 @@ class _Machine:
             for one in self.body
             if isinstance(one, syntax.Structure) and "interface" in one.pairs
         }
-        for one in _snippet("permissions.sm"):
+        for one in snippet("permissions.sm"):
             if not isinstance(one, syntax.Function) or one.name.text in functions:
                 continue
             if one.name.text == "setAccessPermission":

@@ -6,29 +6,17 @@ Invariant: every child of every node is visited; a new node type makes mypy poin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import Final, assert_never
 
 from slicc import ir
+
+_LEAVES: Final = frozenset({ir.EnumConst, ir.IntConst, ir.Local, ir.MachineObject})
+"""Kinds without children, of which there are most: they need not be asked."""
 
 
 def children(node: ir.Expr) -> tuple[ir.Expr, ...]:
     """The direct sub-expressions, in order of evaluation."""
     match node:
-        case (
-            ir.IntConst()
-            | ir.BoolConst()
-            | ir.StringConst()
-            | ir.EnumConst()
-            | ir.Null()
-            | ir.Local()
-            | ir.MachineObject()
-            | ir.ControllerValue()
-            | ir.TransactionValue()
-            | ir.SelfField()
-            | ir.NewEntry()
-            | ir.NewStruct()
-        ):
-            return ()
         case ir.FieldAccess(receiver):
             return (receiver,)
         case ir.CallMethod(receiver, arguments=arguments):
@@ -51,18 +39,23 @@ def children(node: ir.Expr) -> tuple[ir.Expr, ...]:
             | ir.Cast(operand)
         ):
             return (operand,)
+        case (
+            ir.IntConst()
+            | ir.BoolConst()
+            | ir.StringConst()
+            | ir.EnumConst()
+            | ir.Null()
+            | ir.Local()
+            | ir.MachineObject()
+            | ir.ControllerValue()
+            | ir.TransactionValue()
+            | ir.SelfField()
+            | ir.NewEntry()
+            | ir.NewStruct()
+        ):
+            return ()
         case _:
             assert_never(node)
-
-
-def _deep(node: ir.Expr) -> Iterator[ir.Expr]:
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        yield current
-        below = children(current)
-        if below:
-            stack.extend(reversed(below))
 
 
 def direct_expressions(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
@@ -109,14 +102,20 @@ def inner_blocks(statement: ir.Stmt) -> tuple[tuple[ir.Stmt, ...], ...]:
 
 def statements_in(statements: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
     """Every statement, outer ones before those inside."""
-    for statement in statements:
+    waiting = [*reversed(statements)]
+    while waiting:
+        statement = waiting.pop()
         yield statement
-        for inner in inner_blocks(statement):
-            yield from statements_in(inner)
+        for block in reversed(inner_blocks(statement)):
+            waiting += reversed(block)
 
 
 def expressions_in(statements: tuple[ir.Stmt, ...], nested: bool = True) -> Iterator[ir.Expr]:
     """Every expression with its sub-expressions; ``nested=False``: not those of inner blocks."""
     for statement in statements_in(statements) if nested else statements:
-        for expression in direct_expressions(statement):
-            yield from _deep(expression)
+        waiting = [*reversed(direct_expressions(statement))]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            if type(node) not in _LEAVES:
+                waiting += reversed(children(node))

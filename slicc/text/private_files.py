@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +41,8 @@ def store(name: str, payload: bytes, most: int | None = None) -> None:
     ``most``: how many files of its kind (what the name begins with, up to a hyphen) may be there;
     those that were written first go.
     """
+    import tempfile  # which takes as long as reading a file
+
     directory = private_directory()
     if directory is None:
         return

@@ -5,8 +5,6 @@ Invariant: the type of a result follows from the operator and the types of its o
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from slicc import ir
 from slicc.ir import type_rules
 from slicc.resolve.bodies import expressions as ex
@@ -51,6 +49,8 @@ def _scaled(body: Body, node: syntax.Binary) -> ir.Expr | None:
     if not isinstance(literal, syntax.FloatLiteral):
         return None
     value = ex.expression(body, other)
+    from fractions import Fraction
+
     factor = Fraction(literal.text)
     if value.type not in (ir.INT, ir.CYCLES) or factor.numerator > INT_MAX:
         return None

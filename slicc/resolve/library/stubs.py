@@ -11,12 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 
 from slicc import ir
-from slicc.diagnostics.model import DiagnosticSink
 from slicc.diagnostics.older_dialect import note_dialect
-from slicc.parser.parser import parse
+from slicc.dialect.declarations import snippet
 from slicc.resolve.declarations.prototypes import name_overloads, prototype
 from slicc.resolve.declarations.types import declare_types
 from slicc.resolve.library.extensions import Extensions
@@ -29,7 +27,7 @@ from slicc.resolve.scope.symbols import (
     TypeSymbol,
     VariableSymbol,
 )
-from slicc.source import SourceFile, Span
+from slicc.source import Span
 from slicc.syntax import nodes as syntax
 
 _OLDER = "library.sm"
@@ -80,18 +78,9 @@ class Stubs:
 
 
 @cache
-def _older_library() -> tuple[syntax.Declaration, ...]:
-    text = files("slicc.dialect").joinpath(_OLDER).read_text(encoding="utf-8")
-    sink = DiagnosticSink()
-    unit = parse(SourceFile(_OLDER, text), sink)
-    assert unit is not None, sink.diagnostics
-    return unit.declarations
-
-
-@cache
 def _older_functions() -> dict[str, list[syntax.Function]]:
     found: dict[str, list[syntax.Function]] = {}
-    for node in _older_library():
+    for node in snippet(_OLDER):
         if isinstance(node, syntax.Function):
             found.setdefault(node.name.text, []).append(node)
     return found
@@ -100,7 +89,7 @@ def _older_functions() -> dict[str, list[syntax.Function]]:
 @cache
 def _older_types() -> dict[str, syntax.Enumeration]:
     return {
-        node.type.text: node for node in _older_library() if isinstance(node, syntax.Enumeration)
+        node.type.text: node for node in snippet(_OLDER) if isinstance(node, syntax.Enumeration)
     }
 
 
