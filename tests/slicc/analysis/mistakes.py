@@ -1,30 +1,61 @@
-"""Mistakes of authors, made in the IR: each edited machine with the place that was changed."""
+"""Mistakes of authors by kind: those of ``gpu-tester mutate``, and messages on other networks.
+
+Each is an edited protocol with the place that was changed; of an action that a transition lacks
+that is the transition, whose line is the one that stays.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.ir.walk import expressions_in, statements_in
+from slicc.mutation.equivalence.judge import Equivalence
+from slicc.mutation.mutant import Mutant, Operator
+from slicc.mutation.mutants import mutants
 from slicc.source import Span
+from tests.slicc.analysis.edits import with_machine
 
-Edit = tuple[ir.Machine, Span]
+Edit = tuple[ir.Protocol, Span]
 
 
-def _dropped(
-    protocol: ir.Protocol, machine: ir.Machine, is_meant: Callable[[MachineFacts, ir.Action], bool]
-) -> Iterator[Edit]:
-    facts = MachineFacts(protocol, machine)
-    meant = {action.ref for action in machine.actions if is_meant(facts, action)}
-    for number, transition in enumerate(machine.transitions):
-        for place, action in enumerate(transition.actions):
-            if action in meant:
-                left = transition.actions[:place] + transition.actions[place + 1 :]
-                rows = list(machine.transitions)
-                rows[number] = replace(transition, actions=left)
-                yield replace(machine, transitions=tuple(rows)), transition.span
+def mistakes(protocol: ir.Protocol) -> dict[str, list[Edit]]:
+    """Every mistake of the kinds that the analysis is for, but for those without effect."""
+    equivalence = Equivalence(protocol)
+    facts = {machine.name: MachineFacts(protocol, machine) for machine in protocol.machines}
+    found: dict[str, list[Edit]] = defaultdict(list)
+    for mutant in mutants(protocol):
+        kind, span = _kind_and_place(facts[mutant.machine], mutant)
+        if kind and not equivalence.reason(mutant):
+            found[kind].append((mutant.ir, span))
+    for machine in protocol.machines:
+        found["swapped network"] += swapped_networks(protocol, machine)
+    return dict(found)
+
+
+def _kind_and_place(facts: MachineFacts, mutant: Mutant) -> tuple[str, Span]:
+    match mutant.operator:
+        case Operator.ACK_COUNT:
+            return "wrong count", mutant.span
+        case Operator.ACTION_DROPPED:
+            name, row = mutant.span.text, _row_of(facts.machine, mutant.span)
+            action = next(each for each in facts.machine.actions if each.ref.name == name)
+            return next((kind for kind, is_meant in _DROPPED if is_meant(facts, action)), ""), row
+        case _:
+            return "", mutant.span
+
+
+def _row_of(machine: ir.Machine, span: Span) -> Span:
+    """The transition around a place."""
+    before = [
+        each.span
+        for each in machine.transitions
+        if each.span.file == span.file and each.span.start <= span.start
+    ]
+    return max(before, key=lambda each: each.start)
 
 
 def _pops(facts: MachineFacts, action: ir.Action) -> bool:
@@ -33,7 +64,7 @@ def _pops(facts: MachineFacts, action: ir.Action) -> bool:
 
 
 def _wakes(facts: MachineFacts, action: ir.Action) -> bool:
-    return facts.effects[action.ref].wakes and not _pops(facts, action)
+    return facts.effects[action.ref].wakes
 
 
 def _frees(facts: MachineFacts, action: ir.Action) -> bool:
@@ -45,6 +76,35 @@ def _frees(facts: MachineFacts, action: ir.Action) -> bool:
 
 def _sends(facts: MachineFacts, action: ir.Action) -> bool:
     return any(isinstance(each, ir.Enqueue) for each in statements_in(action.body))
+
+
+_DROPPED = (
+    ("dropped pop", _pops),
+    ("dropped wake-up", _wakes),
+    ("dropped free", _frees),
+    ("dropped message", _sends),
+)
+
+
+def swapped_networks(protocol: ir.Protocol, machine: ir.Machine) -> Iterator[Edit]:
+    """A message sent through another out-port for messages of its type."""
+    networks = {each.name for each in machine.parameters if each.network is not None}
+    ports = [port for port in machine.out_ports if port.buffer in networks]
+    for action in machine.actions:
+        for spot in statements_in(action.body):
+            if not isinstance(spot, ir.Enqueue) or spot.port not in {each.ref for each in ports}:
+                continue
+            for port in ports:
+                if port.message == spot.message and port.ref != spot.port:
+
+                    def moved(
+                        each: ir.Stmt, spot: ir.Stmt = spot, to: ir.PortRef = port.ref
+                    ) -> ir.Stmt:
+                        same = isinstance(each, ir.Enqueue) and each.span == spot.span
+                        return replace(each, port=to) if same else each
+
+                    yield with_machine(protocol, _changed(machine, action, moved)), spot.span
+                    break
 
 
 def _mapped(body: tuple[ir.Stmt, ...], change: Callable[[ir.Stmt], ir.Stmt]) -> tuple[ir.Stmt, ...]:
@@ -67,57 +127,3 @@ def _changed(
         for each in machine.actions
     )
     return replace(machine, actions=tuple(actions))
-
-
-_OTHER = {
-    ir.BinaryOperator.ADD: ir.BinaryOperator.SUBTRACT,
-    ir.BinaryOperator.SUBTRACT: ir.BinaryOperator.ADD,
-}
-
-
-def wrong_counts(protocol: ir.Protocol, machine: ir.Machine) -> Iterator[Edit]:
-    """``+`` for ``-`` in an assignment, and the other way round."""
-    for action in machine.actions:
-        for spot in statements_in(action.body):
-            match spot:
-                case ir.Assign(value=ir.Binary(operator)) if operator in _OTHER:
-
-                    def turned(each: ir.Stmt, spot: ir.Stmt = spot) -> ir.Stmt:
-                        if each.span != spot.span or not isinstance(each, ir.Assign):
-                            return each
-                        assert isinstance(each.value, ir.Binary)
-                        value = replace(each.value, operator=_OTHER[each.value.operator])
-                        return replace(each, value=value)
-
-                    yield _changed(machine, action, turned), spot.span
-
-
-def swapped_networks(protocol: ir.Protocol, machine: ir.Machine) -> Iterator[Edit]:
-    """A message sent through another out-port for messages of its type."""
-    networks = {each.name for each in machine.parameters if each.network is not None}
-    ports = [port for port in machine.out_ports if port.buffer in networks]
-    for action in machine.actions:
-        for spot in statements_in(action.body):
-            if not isinstance(spot, ir.Enqueue) or spot.port not in {each.ref for each in ports}:
-                continue
-            for port in ports:
-                if port.message == spot.message and port.ref != spot.port:
-
-                    def moved(
-                        each: ir.Stmt, spot: ir.Stmt = spot, to: ir.PortRef = port.ref
-                    ) -> ir.Stmt:
-                        same = isinstance(each, ir.Enqueue) and each.span == spot.span
-                        return replace(each, port=to) if same else each
-
-                    yield _changed(machine, action, moved), spot.span
-                    break
-
-
-MISTAKES: dict[str, Callable[[ir.Protocol, ir.Machine], Iterator[Edit]]] = {
-    "dropped pop": lambda protocol, machine: _dropped(protocol, machine, _pops),
-    "dropped wake-up": lambda protocol, machine: _dropped(protocol, machine, _wakes),
-    "dropped free": lambda protocol, machine: _dropped(protocol, machine, _frees),
-    "dropped message": lambda protocol, machine: _dropped(protocol, machine, _sends),
-    "wrong count": wrong_counts,
-    "swapped network": swapped_networks,
-}

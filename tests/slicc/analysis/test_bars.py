@@ -22,8 +22,8 @@ from slicc.diagnostics.model import Diagnostic
 from slicc.loading import texts
 from tests.gem5.checkout import DRIVERS
 from tests.sampling import sampled
-from tests.slicc.analysis.edits import with_machine, without_transition
-from tests.slicc.analysis.mistakes import MISTAKES
+from tests.slicc.analysis.edits import without_transition
+from tests.slicc.analysis.mistakes import Edit, mistakes
 
 JUDGED = ("MSI", "MI", "MESI_Two_Level")
 """Of these a default campaign reaches every cell of the tables."""
@@ -101,6 +101,10 @@ def test_deleted_transitions_are_missed_where_they_can_happen(name: str) -> None
 # ------------------------------------------------------------------ seeded mistakes
 
 
+ELSEWHERE = ("wrong count", "dropped message")
+"""Kinds that are seen where the count is compared, or where the message is missed."""
+
+
 @dataclass
 class Tally:
     made: Counter[str] = field(default_factory=Counter)
@@ -108,31 +112,35 @@ class Tally:
     on_line: Counter[str] = field(default_factory=Counter)
 
 
-def judge(name: str, each: int, tally: Tally) -> None:
-    """Draw mistakes of each kind in a protocol and count those that are found."""
-    protocol = compile(shipped()[name]).protocol
-    draws = Draws(20)
-    for kind, mistakes in MISTAKES.items():
-        edits = [edit for machine in protocol.machines for edit in mistakes(protocol, machine)]
-        for _ in range(min(each, len(edits))):
-            machine, span = edits.pop(draws.below(len(edits)))
-            found = analyse(with_machine(protocol, machine))
-            tally.made[kind] += 1
-            if found:
-                first = found[0].primary.span
-                tally.found[kind] += 1
-                tally.on_line[kind] += (first.file, first.line) == (span.file, span.line)
+def judge(edits: list[Edit], kind: str, tally: Tally) -> None:
+    for protocol, span in edits:
+        found = analyse(protocol)
+        tally.made[kind] += 1
+        if found:
+            first = found[0].primary.span
+            tally.found[kind] += 1
+            tally.on_line[kind] += (first.file, first.line) == (span.file, span.line)
+
+
+def drawn(draws: Draws, edits: list[Edit], number: int) -> list[Edit]:
+    left = list(edits)
+    return [left.pop(draws.below(len(left))) for _ in range(min(number, len(left)))]
 
 
 @pytest.mark.slow
-def test_most_seeded_mistakes_are_found() -> None:
-    tally = Tally()
+@pytest.mark.parametrize("seed", (1, 2, 3, 4))
+def test_most_seeded_mistakes_are_found(seed: int) -> None:
+    tally, draws = Tally(), Draws(seed)
     for name in JUDGED:
-        judge(name, 15, tally)
+        for kind, edits in mistakes(compile(shipped()[name]).protocol).items():
+            judge(drawn(draws, edits, 18), kind, tally)
     for kind, made in tally.made.items():
         print(f"{kind}: {made} made, {tally.found[kind]} found, {tally.on_line[kind]} on the line")
-    assert tally.made.total() > 150
-    assert tally.found.total() >= 0.6 * tally.made.total()
+        assert tally.found[kind] >= 0.6 * made
+    assert tally.made.total() >= 200
+    placed = [kind for kind in tally.found if kind not in ELSEWHERE]
+    found = sum(tally.found[kind] for kind in placed)
+    assert sum(tally.on_line[kind] for kind in placed) >= 0.95 * found
 
 
 # ------------------------------------------------------------------ gem5
