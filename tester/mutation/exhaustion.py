@@ -13,16 +13,23 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol
 from protocols.mutated import MutatedProtocol
+from slicc import ir
+from slicc.ir.walk import expressions_in
+from slicc.mutation.changed_cells import changed_cells
 from tester.exploration.exploration import Exploration, Verdict, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds
-from tester.mutation.relevance import Cells, cells_of
 from tester.mutation.study import Watch
 from tester.scenario.machine_roles import atomic_ways, find_roles
 from tester.scenario.scenario import Shape
 
 _ANY_NUMBER: Final = 1 << 16
 """Of messages under way: a system that is too large is not searched for a bound that fits."""
+_RESERVATIONS: Final = 1
+"""The number of the system with load-linked."""
+_Cell = tuple[str, str, str]
+"""Machine, state, event."""
+_Cells = frozenset[_Cell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +63,34 @@ class Exhaustion:
         self._mutated = mutated
         self._rules = Rules(most_states=most, bound=_ANY_NUMBER)
         self._systems = tuple(systems_of(mutated.loaded))
-        self.obstacle = self._wrong(mutated.loaded, set())
+        self.obstacle = self._wrong(mutated.loaded, [])
         """Why nothing can be said of mutants: the original's systems. Empty: nothing."""
 
     def judged(self, number: int, watch: Watch) -> Explored:
         """Mutant ``number``, counted from 1."""
         watch(True)
-        executed: set[tuple[str, int]] = set()
+        executed: list[_Cells] = []
         wrong = self.obstacle or self._wrong(self._mutated.alone(number), executed)
         watch(False)
         if wrong:
             return Explored(False, wrong)
-        cells = cells_of(self._mutated.ir, self._mutated.mutants[number - 1])
+        mutant = self._mutated.mutants[number - 1]
+        cells = changed_cells(self._mutated.ir, mutant)
         if cells is None:
             return Explored(False, "small systems do not tell whether its mistake runs")
-        if not cells <= executed:
-            return Explored(False, "small systems do not come to all of it")
+        machine = next(m for m in self._mutated.ir.machines if m.name == mutant.machine)
+        everywhere = frozenset[_Cell]().union(*executed)
+        for cell in cells:
+            where = executed[_RESERVATIONS] if _reports_loss(machine, cell) else everywhere
+            if (machine.name, cell.state, cell.event) not in where:
+                return Explored(False, "small systems do not come to all of it")
         return Explored(True, "every run of the small systems is right")
 
-    def _wrong(self, protocol: LoadedProtocol, executed: set[tuple[str, int]]) -> str:
-        """What is wrong in one of the systems; empty: nothing. Adds the cells that were run."""
+    def _wrong(self, protocol: LoadedProtocol, executed: list[_Cells]) -> str:
+        """What is wrong in one of the systems; empty: nothing. Adds the cells that each ran."""
         for bounds in self._systems:
             found = explore(protocol, bounds, self._rules)
-            executed |= _cells(found, protocol)
+            executed.append(self._cells(found))
             if found.finding is not None:
                 kind = found.finding.kind.name.lower().replace("_", " ")
                 steps = len(found.finding.trace)
@@ -91,11 +103,24 @@ class Exhaustion:
                 return "it is not known whether every request of a small system completes"
         return ""
 
+    def _cells(self, found: Exploration) -> _Cells:
+        machines = self._mutated.ir.machines
+        return frozenset(
+            (
+                machines[cell.machine].name,
+                machines[cell.machine].states.members[cell.state].name,
+                machines[cell.machine].events.members[cell.event].name,
+            )
+            for cell in found.cells
+        )
 
-def _cells(found: Exploration, protocol: LoadedProtocol) -> Cells:
-    machines = protocol.info.machines
-    return frozenset(
-        (machine.MACHINE, cell.state * (machine.EVENTS.NUM + 1) + cell.event)
-        for cell in found.cells
-        for machine in (machines[cell.machine],)
+
+def _reports_loss(machine: ir.Machine, cell: ir.Cell) -> bool:
+    """Whether the row says that the line is lost, which only reservations look at."""
+    row = machine.transitions[cell.transition]
+    return any(
+        isinstance(each, ir.CallMethod) and each.method == "evictionCallback"
+        for action in machine.actions
+        if action.ref in row.actions
+        for each in expressions_in(action.body)
     )

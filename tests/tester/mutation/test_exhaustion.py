@@ -8,7 +8,7 @@ import pytest
 
 from protocols.mutated import load_mutated
 from slicc.coverage.mutants import Fate
-from tester.mutation.exhaustion import Exhaustion, Explored, systems_of
+from tester.mutation.exhaustion import Exhaustion, Explored, _reports_loss, systems_of
 from tester.mutation.outcome import ENGINE_CRASH, Outcome
 from tester.mutation.score import Judged
 from tester.mutation.scoring import Scoring
@@ -65,6 +65,13 @@ def test_systems_have_evictions_reservations_and_engines() -> None:
     assert first.lines == 2 and third.engines
     assert dict(second.assignments) == {"requester.cpu.atomics": "linked"}
     assert "atomic" in second.operations
+
+
+def test_rows_that_report_a_lost_line_are_known() -> None:
+    machine = next(m for m in load_mutated("MSI", lambda _: ()).ir.machines if m.name == "L1Cache")
+    found = {(c.state, c.event): _reports_loss(machine, c) for c in machine.cells}
+    assert found["M", "Replacement"] and found["SM_AD", "Inv"]
+    assert not found["I", "Load"] and not found["M", "Load"]
 
 
 @pytest.mark.explore
