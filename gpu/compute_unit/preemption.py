@@ -11,8 +11,6 @@ from typing import TypeVar
 from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.compute_unit.wave.saved_state import (
-    ROW_BYTES,
-    WAVE_BYTES,
     check_group,
     group_bytes,
     pack_group,
@@ -49,14 +47,6 @@ class PreemptableResidents(Residents[W]):
     def saved_bytes(self, queue: int) -> list[int]:
         """How much each group of the queue takes when it is saved."""
         return [group_bytes(each.start.demand, each.start.waves) for each in self._of(queue)]
-
-    @property
-    def largest_state(self) -> tuple[int, int]:
-        """The most groups that it holds, and the bytes of all their state."""
-        limits = self._resources.limits
-        waves = limits.simds * limits.waves_per_simd
-        registers = limits.simds * limits.vgprs * ROW_BYTES
-        return waves, waves * WAVE_BYTES + registers + limits.lds
 
     def take_off(self, queue: int) -> list[SavedGroup]:
         """Remove the queue's groups; they are drained."""

@@ -175,6 +175,11 @@ class TimedUnit(PreemptableResidents[PipelinedWave]):
         for simd in self._simds:
             simd.waves = [wave for wave in simd.waves if not wave.ended]
 
+    def continue_statistics(self, counted: Statistics) -> None:
+        """Count on from what another unit has counted."""
+        self.statistics.add(counted)
+        self._by_unit = self.statistics.by_unit
+
     @property
     def may_be_preempted(self) -> bool:
         return self._checks is None and self._profile is None

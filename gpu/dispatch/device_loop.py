@@ -82,7 +82,7 @@ class Loop:
         self.inside: str | None = None
         self._dispatcher = dispatcher
         self._units = units
-        self._mover = mover
+        self.mover = mover
         self.observer = observer
 
     def host_waits(self, how: HostWait) -> AbstractContextManager[None]:
@@ -151,7 +151,7 @@ class Loop:
         self._dispatcher.run(now)
         if sequence is not None and sequence.over:
             end = now + 1
-        if self._mover.run(partial(self._due, end)):
+        if self.mover.run(partial(self._due, end)):
             self.activities.happened += 1
         return True
 

@@ -184,6 +184,15 @@ class SavedGroup:
 
 
 @runtime_checkable
+class SizedUnit(Protocol):
+    """A unit that knows how much state its waves can have."""
+
+    @property
+    def largest_state(self) -> tuple[int, int]:
+        """The most groups that it holds, and the bytes of all their state."""
+
+
+@runtime_checkable
 class PreemptableUnit(ComputeUnit, Protocol):
     """A unit whose groups can be taken off it and put back, on it or on another."""
 
@@ -199,10 +208,6 @@ class PreemptableUnit(ComputeUnit, Protocol):
 
     def saved_bytes(self, queue: int) -> list[int]:
         """How much each group of the queue takes when it is saved."""
-
-    @property
-    def largest_state(self) -> tuple[int, int]:
-        """The most groups that it holds, and the bytes of all their state."""
 
     def take_off(self, queue: int) -> list[SavedGroup]:
         """Remove the queue's groups; they are drained."""

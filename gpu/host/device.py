@@ -6,7 +6,8 @@ same ticks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +30,7 @@ from gpu.dispatch.occupancy import Limits
 from gpu.errors import HostError
 from gpu.host.device_core import BareDevice, Options
 from gpu.host.dma import Dma
+from gpu.host.processes.machine import Stepped
 from gpu.host.processes.process import Process
 from gpu.host.processors.cpu import Cpu
 from gpu.host.topology import Topology, topology
@@ -62,7 +64,9 @@ class Device(BareDevice):
     where events are reported. ``record``: keep the requests to memory in `recording`. ``profile``:
     count instructions, stalls and latencies by instruction in `profile`. ``ahead``:
     whether units may run waves ahead of the clock, in part by native code, where that is possible
-    (on the native engine, without checks, trace, record, profile); ticks and results are the same.
+    (on the native engine, without checks, trace, record, profile, and until there is a process, a
+    debugger, a trap handler or a queue whose waves can be taken off); ticks and results are the
+    same.
 
     Raises HostError for an invalid device, DescriptionError for an invalid timing, and
     what `gpu.memory.coherent.factory.load_system` raises for a protocol.
@@ -118,12 +122,13 @@ class Device(BareDevice):
         held = limits or Limits()
         units: Sequence[ComputeUnit]
         mover: Mover
+        stepped: Stepped | None = None
         if functional:
             flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
-            stepped = [
+            functions = [
                 FunctionalUnit(cu, flat, held, hang_detector, checking, trace) for cu in range(cus)
             ]
-            memory, units, mover = flat, stepped, OneByOne(flat, stepped)
+            memory, units, mover = flat, functions, OneByOne(flat, functions)
         else:
             if protocol is not None:
                 memory, self.engine = _open(protocol, cus, tccs, seed, system, settings, engine)
@@ -132,27 +137,19 @@ class Device(BareDevice):
                 timing = _timing(memory.system)
             timing = timing or Timing()
             watched = checking is not None or trace is not None or record or profile
-            ahead = ahead and not watched
+            preempts = options is not None and options.preempt
+            ahead = ahead and not watched and not preempts
+            make = partial(
+                _timed, memory, timing, held, policy, hang_detector, checking, trace, self.profile
+            )
             issue_engine = (
                 _engine_for(memory, timing, held, policy, hang_detector) if ahead else None
             )
             if issue_engine is not None:
                 units, mover = issue_engine.units, issue_engine
+                stepped = partial(_in_place_of, issue_engine.units, memory, make)
             else:
-                timed = [
-                    TimedUnit(
-                        cu,
-                        memory,
-                        timing,
-                        held,
-                        policy,
-                        hang_detector,
-                        checking,
-                        trace,
-                        self.profile,
-                    )
-                    for cu in range(memory.ports.cus)
-                ]
+                timed = make()
                 units, mover = timed, OneByOne(memory, timed)
         self.recording = _recorded(memory) if record else None
         """The requests to memory, if they are recorded."""
@@ -165,10 +162,16 @@ class Device(BareDevice):
             trace,
             waves_per_unit=held.simds * held.waves_per_simd,
             tlb=_tlb(memory),
+            stepped=stepped,
         )
         self._checks = checking
         described = memory.system if isinstance(memory, CoherentMemory) else None
         self._made_of = (len(units), held, described)
+
+    @property
+    def runs_ahead(self) -> bool:
+        """Whether its units may run waves ahead of the clock now."""
+        return any(isinstance(unit, NativeUnit) for unit in self.units)
 
     @property
     def cpus(self) -> int:
@@ -253,6 +256,34 @@ def _engine_for(
     if library is None:
         return None
     return IssueEngine(library, memory, timing, limits, policy, hang_detector)
+
+
+def _timed(
+    memory: Memory,
+    timing: Timing,
+    limits: Limits,
+    policy: Policy,
+    hang_detector: HangDetector,
+    checks: Checks | None,
+    trace: Trace | None,
+    profile: Profile | None,
+) -> list[TimedUnit]:
+    """Units that keep to the clock."""
+    return [
+        TimedUnit(cu, memory, timing, limits, policy, hang_detector, checks, trace, profile)
+        for cu in range(memory.ports.cus)
+    ]
+
+
+def _in_place_of(
+    ahead: Sequence[NativeUnit], memory: Memory, make: Callable[[], list[TimedUnit]]
+) -> tuple[Sequence[ComputeUnit], Mover]:
+    """Units that keep to the clock and count on from those that ran ahead of it."""
+    units = make()
+    for unit, before in zip(units, ahead, strict=True):
+        unit.continue_counts(before)
+        unit.continue_statistics(before.statistics)
+    return units, OneByOne(memory, units)
 
 
 def _checks(names: Iterable[str]) -> Checks | None:

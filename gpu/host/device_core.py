@@ -13,7 +13,7 @@ from gpu.dispatch.device_loop import Mover
 from gpu.dispatch.launch import ComputeUnit
 from gpu.host.processes.context import Context
 from gpu.host.processes.context import OnError as OnError
-from gpu.host.processes.machine import Machine
+from gpu.host.processes.machine import Machine, Stepped
 from gpu.host.processes.options import Options as Options
 from gpu.host.processes.process import Process
 from gpu.host.processes.process_table import ProcessTable
@@ -30,7 +30,7 @@ class BareDevice(Context):
     ``units``: all compute units, in the order of their index. ``mover``: what lets them and memory
     run. ``observer``: looks for kernels that never end. ``trace``: notified of packets.
     ``waves_per_unit``: what a compute unit holds at once. ``tlb``: how addresses of processes are
-    translated.
+    translated. ``stepped``: see `gpu.host.processes.machine.Machine`.
     """
 
     def __init__(
@@ -43,9 +43,10 @@ class BareDevice(Context):
         trace: Trace | None = None,
         waves_per_unit: int = 40,
         tlb: TlbParameters | None = None,
+        stepped: Stepped | None = None,
     ) -> None:
         observer = NoObserver() if observer is None else observer
-        machine = Machine(memory, units, options, mover, observer, trace, waves_per_unit)
+        machine = Machine(memory, units, options, mover, observer, trace, waves_per_unit, stepped)
         self.packets = machine.packets
         self._process_table = ProcessTable(machine, tlb or TlbParameters())
         page = memory.space.map_doorbells(DOORBELLS * DOORBELL_BYTES, self._store)

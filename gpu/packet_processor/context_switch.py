@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gpu.dispatch.dispatcher import Dispatcher
-from gpu.dispatch.launch import GroupStart, PreemptableUnit, SavedGroup
+from gpu.dispatch.launch import GroupStart, PreemptableUnit, SavedGroup, SizedUnit
 from gpu.errors import QueueError
 from gpu.hsa.activities import Pause, Steps
 from gpu.hsa.aql import FenceScope
@@ -68,7 +68,7 @@ class SavedQueue:
 def area_bytes(units: Sequence[object]) -> tuple[int, int]:
     """What an area for a device's waves takes, in whole pages: header and control stack, and in
     all. At least what small devices have in common."""
-    states = [unit.largest_state for unit in units if isinstance(unit, PreemptableUnit)]
+    states = [unit.largest_state for unit in units if isinstance(unit, SizedUnit)]
     groups, data = sum(groups for groups, _ in states), sum(size for _, size in states)
     control = max(PAGE, round_up(HEADER.size + groups * ENTRY.size, PAGE))
     return control, max(LEAST_AREA, round_up(control + data, PAGE))

@@ -55,15 +55,16 @@ def open_device(options: DeviceOptions) -> OpenedDevice:
         trace=Trace(options.traces, _print_line) if options.traces else None,
         record=options.record is not None,
         profile=options.profile or options.trace_out is not None,
-        ahead=not options.process,
+        ahead=options.core is None,
     )
+    process = device.create_process() if options.process else None
+    engine = device.engine + ", and units that run ahead of the clock" * device.runs_ahead
     fidelity = (
         "functional: right results on flat memory; no caches, no time"
         if options.functional
         else f"coherent: every load, store and atomic goes through the caches of {protocol} "
-        f"({device.engine}); cycles are those of a model, not of a product"
+        f"({engine}); cycles are those of a model, not of a product"
     )
-    process = device.create_process() if options.process else None
     return OpenedDevice(device, fidelity, not options.functional, process)
 
 

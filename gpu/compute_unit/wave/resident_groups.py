@@ -7,9 +7,10 @@ its last wave ends, it fails or it is killed; its resources are released at that
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gpu.compute_unit.wave.hardware_registers import hardware_registers
+from gpu.compute_unit.wave.saved_state import ROW_BYTES, WAVE_BYTES
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import Demand, Fault, GroupStart, WaveStart
 from gpu.dispatch.occupancy import Limits, Resources
@@ -79,6 +80,20 @@ class Residents(Generic[W]):
     def idle(self) -> bool:
         """No wave is resident."""
         return not self._groups
+
+    @property
+    def largest_state(self) -> tuple[int, int]:
+        """The most groups that it holds, and the bytes of all their state."""
+        limits = self._resources.limits
+        waves = limits.simds * limits.waves_per_simd
+        registers = limits.simds * limits.vgprs * ROW_BYTES
+        return waves, waves * WAVE_BYTES + registers + limits.lds
+
+    def continue_counts(self, other: Residents[Any]) -> None:
+        """Number what starts here after what another unit, which is idle, has had."""
+        self._age = other._age
+        self.waves_started = other.waves_started
+        self.groups_started = other.groups_started
 
     def _entered(self, group: Group[W]) -> None:
         """A group's waves have started."""

@@ -16,13 +16,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.compute_unit.functional_unit import FunctionalUnit
-from gpu.compute_unit.timed_unit import TimedUnit
 from gpu.compute_unit.wave.hardware_registers import HW_ID
 from gpu.dispatch.launch import GroupStart, StoppedWave
 from gpu.errors import HostError
 from gpu.host.device import Device
-from gpu.host.processes.context import Context
 from gpu.wave_size import LANES
 
 SCALARS: Final = 102
@@ -151,12 +148,12 @@ class Debugger:
     """Attached to a device for the kernels that it launches from now on.
 
     ``on_stop``: called with each stop, between two ticks, where it may resume the wave; else
-    stops are collected in `stops`. Raises HostError for a device whose units run ahead of the
-    clock (`Device(..., ahead=False)` has others).
+    stops are collected in `stops`. Raises HostError where waves are resident on units that
+    run ahead of the clock.
     """
 
     def __init__(self, device: Device, on_stop: Callable[[Stop], None] | None = None) -> None:
-        need_stepped(device)
+        device.machine.need_the_clock("debugger")
         self._all: list[Stop] = []
         self._on_stop = on_stop
         device.on_stop(self._stopped)
@@ -173,12 +170,6 @@ class Debugger:
         self._all.append(stop)
         if self._on_stop is not None:
             self._on_stop(stop)
-
-
-def need_stepped(device: Context) -> None:
-    """Raises HostError for a device whose units run ahead of the clock."""
-    if not all(isinstance(unit, FunctionalUnit | TimedUnit) for unit in device.units):
-        raise HostError("units that run ahead of the clock do not stop: Device(ahead=False)")
 
 
 def _scalar(register: int | str) -> int:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Final
 
 from gpu.errors import HostError
-from gpu.host.debugging.debugger import need_stepped
 from gpu.host.processes.context import Context
 
 ALIGNMENT: Final = 256
@@ -23,7 +22,7 @@ ALIGNMENT: Final = 256
 def set_trap_handler(device: Context, base: int, memory: int = 0) -> None:
     """``device``: or a process of it, for its kernels. ``base``: TBA, the address of its code; 0
     for no handler. ``memory``: TMA, what it finds there. Raises HostError."""
-    need_stepped(device)
+    device.machine.need_the_clock("trap handler")
     if base % ALIGNMENT:
         raise HostError(f"a trap handler is {ALIGNMENT}-byte aligned; {base:#x} is not")
     for what, address in (("trap handler", base), ("memory of a trap handler", memory)):

@@ -178,6 +178,8 @@ class Context(ProcessMemory):
         if len(self._queues) >= DOORBELLS:
             raise HostError(f"there are {DOORBELLS} doorbells; no further queue can be made")
         link.id, link.vmid = len(self._queues), self.vmid
+        if link.save_area is not None:
+            self.machine.keep_to_the_clock()  # if waves are resident, this queue keeps its own
         apertures = self.machine.options.apertures
         queue = DeviceQueue(self, link, (apertures.shared, apertures.private))
         self._queues.append(queue)

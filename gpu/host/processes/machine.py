@@ -5,7 +5,7 @@ Invariant: a queue is served by the packet processor of its own process.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpu.code_object import DEFAULT_PROCESSOR, RUNNABLE, CodeObject, generation_of
@@ -30,10 +30,14 @@ from gpu.packet_processor.packet_processor import Callbacks, PacketProcessor
 from gpu.packet_processor.queue_scheduler import IN_FLIGHT, Scheduler
 from gpu.trace import Trace
 
+Stepped = Callable[[], tuple[Sequence[ComputeUnit], Mover]]
+"""Makes units that keep to the clock, in place of those that a device has, which are idle."""
+
 
 class Machine:
     """``units``: all compute units, in the order of their index. ``mover``: what lets them and
-    memory run. ``trace``: notified of packets. ``waves_per_unit``: what a unit holds at once."""
+    memory run. ``trace``: notified of packets. ``waves_per_unit``: what a unit holds at once.
+    ``stepped``: None where units keep to the clock from the start."""
 
     def __init__(
         self,
@@ -44,17 +48,19 @@ class Machine:
         observer: WaitObserver,
         trace: Trace | None,
         waves_per_unit: int,
+        stepped: Stepped | None = None,
     ) -> None:
         self.memory = memory
-        self.units = units
+        self.units = list(units)
+        self._stepped = stepped
         self.options = options
         self.waves_per_unit = waves_per_unit
         self.activities = Activities(memory)
         self.activities.on_news = observer.progress
         self.dispatcher = Dispatcher(
-            units, lambda: memory.now, options.placement, options.dispatch_rate
+            self.units, lambda: memory.now, options.placement, options.dispatch_rate
         )
-        self.loop = Loop(memory, self.activities, self.dispatcher, units, mover, observer)
+        self.loop = Loop(memory, self.activities, self.dispatcher, self.units, mover, observer)
         self.packets = PacketLog(self._reporter(trace))
         self.processors: dict[int, PacketProcessor] = {}
         """By VMID."""
@@ -65,6 +71,27 @@ class Machine:
         if trace is None or not trace.packets:
             return None
         return lambda who, text: trace.line(self.memory.now, who, text)
+
+    def need_the_clock(self, for_what: str) -> None:
+        """`keep_to_the_clock`. Raises HostError where that is not possible now."""
+        if not self.keep_to_the_clock():
+            raise HostError(
+                f"waves are resident on units that run ahead of the clock, which have no "
+                f"{for_what}: begin before kernels run, or with Device(ahead=False)"
+            )
+
+    def keep_to_the_clock(self) -> bool:
+        """Have units whose waves can stop, be taken off and have addresses of a process, in place
+        of units that run ahead of the clock; False while waves of those are resident. Ticks and
+        counters are the same as if the units had been these from the start."""
+        if self._stepped is None:
+            return True
+        if not all(unit.idle for unit in self.units):
+            return False
+        self.loop.settle()
+        self.units[:], self.loop.mover = self._stepped()
+        self._stepped = None
+        return True
 
     def connect(self, link: Connection) -> Activity:
         """Begin to serve a queue."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import partial
 
 from gpu.compute_unit.functional_unit import FunctionalUnit
-from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.pipeline.timing_parameters import TlbParameters
 from gpu.errors import HostError
 from gpu.host.processes.machine import Machine
@@ -41,16 +40,13 @@ class ProcessTable:
         return None if self._translation is None else self._translation.as_dict()
 
     def create(self, agents: Agents) -> Process:
-        """Raises HostError when all VMIDs are taken."""
-        if any(isinstance(unit, NativeUnit) for unit in self._machine.units):
-            raise HostError(
-                "units that run ahead of the clock fetch by addresses of memory itself, which "
-                "processes do not have: Device(ahead=False)"
-            )
+        """Raises HostError when all VMIDs are taken, and for units that run ahead of the clock
+        while waves are resident."""
         taken = {process.vmid for process in self.alive}
         vmid = next((vmid for vmid in VMIDS if vmid not in taken), None)
         if vmid is None:
             raise HostError(f"there are {len(VMIDS)} VMIDs; no further process can be made")
+        self._machine.need_the_clock("processes")
         self._machine.loop.settle()
         if self._translation is None:
             self._translation = self._translate()

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from gpu.cli.run.counters import work_of
 from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.timed_unit import TimedUnit
 from gpu.errors import KernelError
+from gpu.host.debugging.debugger import Debugger
 from gpu.host.device import Device
+from gpu.host.device_core import Options
+from gpu.host.kfd.driver import Driver
 from gpu.hsa.signal import Signal
 from gpu.memory.coherent.factory import EngineChoice
 from gpu.trace import Trace
 from tests.gpu.compute_unit.native.units import library
 from tests.gpu.corpus.runner import coherent_device
 from tests.gpu.kernels.stored import stored
+from tests.gpu.packet_processor.test_context_switch import queue_of
 
 ITEMS = 4096
 
@@ -45,14 +51,68 @@ def add_up(made: Device) -> np.ndarray:
         ({"checks": ["waits"]}, TimedUnit),
         ({"trace": Trace(["waves"], lambda line: None)}, TimedUnit),
         ({"record": True}, TimedUnit),
+        ({"options": Options(preempt=True)}, TimedUnit),
         ({"policy": lambda ready, last: ready}, TimedUnit),
     ],
-    ids=["as it is", "ahead=False", "checks", "trace", "record", "a policy of one's own"],
+    ids=[
+        "as it is",
+        "ahead=False",
+        "checks",
+        "trace",
+        "record",
+        "preempt",
+        "a policy of one's own",
+    ],
 )
 def test_which_units(options: dict[str, Any], kind: type) -> None:
     made = device(**options)
     assert {type(unit) for unit in made.units} == {kind}
+    assert made.runs_ahead == (kind is NativeUnit)
     assert add_up(made).tolist() == list(range(1, ITEMS + 1))
+
+
+def in_a_process(made: Device) -> None:
+    process = made.create_process()
+    one = process.alloc(np.arange(64, dtype=np.int32))
+    queue, done = process.create_queue(), process.signal(1)
+    queue.dispatch(stored("vadd")["vadd_i"], 64, 64, [one, one, one], completion=done)
+    queue.ring()
+    process.run(until=done)
+    assert one.numpy().tolist() == list(range(0, 128, 2))
+
+
+def with_a_debugger(made: Device) -> None:
+    debugger = Debugger(made)
+    assert add_up(made)[-1] == ITEMS and debugger.stops == []
+
+
+def with_a_save_area(made: Device) -> None:
+    """A queue that the driver makes; its waves are taken off in the middle of a loop."""
+    driver = Driver(made)
+    queue = queue_of(driver)
+    flag, done = made.alloc(np.zeros(1, np.int32), mtype="cc"), made.signal(1)
+    queue.dispatch(stored("wait")["spin_forever"], 256, 128, [flag], completion=done)
+    queue.ring()
+    made.run(limit=4000)
+    driver.update_queue(queue.link.id, 0, 0, 100, 7)
+    assert made.saved(queue) is not None
+    driver.update_queue(queue.link.id, queue.field("base_address"), 1024, 100, 7)
+    flag.write(np.ones(1, np.int32))
+    made.run(until=done)
+
+
+@pytest.mark.parametrize("what", [in_a_process, with_a_debugger, with_a_save_area])
+def test_units_are_replaced_when_that_is_needed(what: Callable[[Device], None]) -> None:
+    """After a kernel that has run ahead; time goes on and counters count on as without it."""
+    found = []
+    for ahead in (True, False):
+        made = device(ahead=ahead)
+        add_up(made)
+        assert {type(unit) for unit in made.units} == {NativeUnit if ahead else TimedUnit}
+        what(made)
+        assert {type(unit) for unit in made.units} == {TimedUnit}
+        found.append((made.now, made.stats, work_of(made)))
+    assert found[0] == found[1]
 
 
 def test_nothing_is_recorded_past_units_that_fetch_themselves() -> None:

@@ -15,6 +15,7 @@ from gpu.host.core_api.status import Status
 from gpu.host.device_queue import DeviceQueue
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.host.core_api.opened import Opened, opened
+from tests.gpu.host.devices import spinning_ahead
 from tests.gpu.kernels.stored import stored
 
 
@@ -121,8 +122,6 @@ def test_without_execution_control_there_is_none() -> None:
     assert made.runtime.queue_mailbox(None)[0] is Status.ERROR_INVALID_ARGUMENT
 
 
-def test_units_that_run_ahead_do_not_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = Device(cus=1)
-    monkeypatch.setattr(device, "units", [object()])
-    with pytest.raises(HostError, match="run ahead of the clock do not stop"):
-        CoreRuntime(device, execution_control=True)
+def test_no_debugger_beside_waves_that_run_ahead() -> None:
+    with pytest.raises(HostError, match="run ahead of the clock, which have no debugger"):
+        CoreRuntime(spinning_ahead(), execution_control=True)

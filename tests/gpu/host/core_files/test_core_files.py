@@ -101,14 +101,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert gcn("core", str(tmp_path / "missing")).status == 2
 
 
-def test_a_run_that_fails_writes_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["--functional", "--engine=auto"])
+def test_a_run_that_fails_writes_one(device: str, tmp_path: Path) -> None:
     core, code = tmp_path / "core", tmp_path / "a.co"
     code.write_bytes(stored_bytes("device_hsa"))
-    call = ("run", str(code), "trapk", "--grid", "64", "--functional", "--core", str(core))
+    call = ("run", str(code), "trapk", "--grid", "64", device, "--core", str(core))
     assert gcn(*call, "--arg", "i32[64]=1").status == 0 and not core.exists()
     run = gcn(*call, "--arg", "i32[64]=-1")
     assert run.status == 2 and "trap 2" in run.err
-    assert read_core(core).error in run.err
+    found = read_core(core)
+    assert found.error in run.err and len(found.waves) == 1
 
 
 def test_a_file_from_elsewhere_has_no_note_of_ours() -> None:

@@ -22,6 +22,7 @@ from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.encoding import wavefront
 from tests.gpu.compute_unit.harness import Bench, run_timed
 from tests.gpu.compute_unit.machine_code import code
+from tests.gpu.host.devices import spinning_ahead
 from tests.gpu.kernels.stored import stored
 
 S_TRAP_3 = bytes.fromhex("030092bf")
@@ -168,8 +169,6 @@ def test_a_return_without_a_handler() -> None:
         assert "only a trap handler returns from an exception" in str(fault)
 
 
-def test_units_that_run_ahead_refuse_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = Device(cus=1)
-    monkeypatch.setattr(device, "units", [object()])
-    with pytest.raises(HostError, match="run ahead of the clock"):
-        set_trap_handler(device, 0)
+def test_no_handler_beside_waves_that_run_ahead() -> None:
+    with pytest.raises(HostError, match="run ahead of the clock, which have no trap handler"):
+        set_trap_handler(spinning_ahead(), 0)

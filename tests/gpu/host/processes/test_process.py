@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 from gpu import Buffer, Device, Signal
+from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.errors import HostError, KernelError, PacketError
 from gpu.host.device_core import Options
 from gpu.host.processes.process import Process
 from gpu.hsa.queue_state import QueueState
 from gpu.memory.address_space import PAGE, Unmapped
+from gpu.memory.coherent.factory import EngineChoice
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.virtual.page_table import VMIDS, aperture
+from tests.gpu.corpus.runner import coherent_device
 from tests.gpu.host.devices import EACH, MakeDevice, with_cores, with_small_tlbs
 from tests.gpu.kernels.stored import stored
 
@@ -232,11 +237,23 @@ def test_more_queues_than_slots_among_processes(make: object) -> None:
         np.testing.assert_array_equal(c.numpy(), 2 * X * factor)
 
 
-def test_units_that_run_ahead_have_no_processes() -> None:
-    device = Device("GPU_VIPER", cus=1)
-    if device.engine.startswith("native"):
-        with pytest.raises(HostError, match="ahead=False"):
-            device.create_process()
+@pytest.mark.parametrize("ahead", [True, False])
+def test_no_process_beside_waves_that_run_ahead(ahead: bool) -> None:
+    device = coherent_device(engine=EngineChoice.auto, ahead=ahead)
+    runs_ahead = isinstance(device.units[0], NativeUnit)
+    flag, done = device.alloc(np.zeros(1, np.int32), "cc"), Signal(1)
+    queue = device.create_queue()
+    queue.dispatch(stored("wait")["spin_forever"], 64, 64, [flag], completion=done)
+    queue.ring()
+    device.run(limit=3000)
+    with pytest.raises(HostError, match="ahead=False") if runs_ahead else nullcontext():
+        device.create_process()
+    flag.write(np.ones(1, np.int32))
+    device.run(until=done)
+    process = device.create_process()
+    c = process.alloc_like(X)
+    process.run(until=added(process, process.alloc(X), process.alloc(X), c))
+    np.testing.assert_array_equal(c.numpy(), 2 * X)
 
 
 def test_counters_of_tlbs() -> None:
