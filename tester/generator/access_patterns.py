@@ -23,7 +23,7 @@ from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng
 from tester.errors import ConfigError
 from tester.generator.config import BYTES, GeneratorConfig
-from tester.generator.native_loops import CompiledLoops
+from tester.generator.native_loops import CompiledLoops, Knowledge, observe
 from tester.program.expectations import ExpectationState, explode
 from tester.program.program import BARE, INACTIVE, INSTRUCTION, LOAD, PLAIN, STORE, Program
 from tester.program.store_values import Versions
@@ -69,20 +69,22 @@ class PatternGenerator:
             self.run_key,
             self.group_word,
             len(config.agents),
-            loops,
         )
+        self._versions = Versions(self.expectations.values, prng.fork("values"))
         self._loops = loops
-        self._versions = Versions(self.expectations.values, prng.fork("values"), loops)
+        self._knowledge = Knowledge(
+            self.expectations.lines, size, self.run_key, prng.fork("values").key, len(config.agents)
+        )
         self._rng = CounterRng(prng.fork("pattern"))
         self._turns: IntArray = np.zeros(len(self._words), np.int64)
         self._width: Final = max(agent.lanes for agent in config.agents)
         self._made = 0
+        self._counts: IntArray = np.zeros(len(config.agents), np.int64)
 
     def empty(self) -> Program:
         """The program before its first episode."""
         program, _ = self._program(np.zeros(0, np.int64))
-        nothing = np.zeros(len(self.config.agents), np.int64)
-        return replace(program, derived=True, thread_base=nothing)
+        return replace(program, derived=True)
 
     def next_chunk(self) -> Program | None:
         """The next chunk, derived, or None after the last episode."""
@@ -92,8 +94,12 @@ class PatternGenerator:
         if count <= 0:
             return None
         program, identity = self._program(self._made + np.arange(count))
-        self._made += count
-        events = explode(program, self.expectations.lines, self._loops)
+        fresh, self._made = self._made == 0, self._made + count
+        self._counts = self._counts + program.episodes_by_agent()
+        if self._loops is not None:
+            more = self._made != self.config.episodes
+            return observe(self._loops, program, identity[:, 0], self._knowledge, fresh, more)
+        events = explode(program, self.expectations.lines)
         values = self._versions.assign(program, events, identity)
         return self.expectations.advance(replace(program, store_value=values), events)
 
@@ -140,7 +146,7 @@ class PatternGenerator:
             action_scope=np.where(fetched, INSTRUCTION, 0).astype(np.uint8),
             lane_address=places,
             store_value=np.zeros((count, self._width), np.uint64),
-            thread_base=self.expectations.counts(),
+            thread_base=self._counts,
         )
         return program, (name[:, None] << _LANE_BITS) | np.arange(self._width)
 

@@ -16,11 +16,9 @@ import numpy as np
 from runtime.prng import Prng
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
-from tester.generator.cell_requests import CellRequests
 from tester.generator.config import GeneratorConfig
 from tester.generator.conflict_targeting import Targeting, target_conflicts
-from tester.generator.native_loops import CompiledLoops, Selection, SelectionBlock
-from tester.generator.reservation import ROUNDS, Reservations
+from tester.generator.reservation import ROUNDS, CellRequests, Reservations
 from tester.generator.virtual_clock import Timetable
 from tester.program.address_map import AddressMap
 from tester.program.program import INACTIVE
@@ -63,13 +61,10 @@ class _Picks:
 class AddressSelector:
     """State between blocks: which lane owns which cell."""
 
-    def __init__(
-        self, config: GeneratorConfig, places: AddressMap, prng: Prng, loops: CompiledLoops | None
-    ) -> None:
+    def __init__(self, config: GeneratorConfig, places: AddressMap, prng: Prng) -> None:
         self.config: Final = config
         self.map: Final = places
-        self.reservations: Final = Reservations(loops)
-        self._loops = loops
+        self.reservations: Final = Reservations()
         self._lanes: Final = max(agent.lanes for agent in config.agents)
         self._episode_rng = CounterRng(prng.fork("episode"))
         self._action_rng = CounterRng(prng.fork("action"))
@@ -85,8 +80,6 @@ class AddressSelector:
 
     def addresses(self, block: Block) -> IntArray:
         """[A, L] the address of each lane, INACTIVE where it sits out."""
-        if self._loops is not None:
-            return self._compiled_addresses(block, self._loops)
         table, group = block.table, block.group
         episode = np.repeat(np.arange(len(table.agent)), table.length)
         slot = np.flatnonzero((group >= 0)[episode])
@@ -108,31 +101,6 @@ class AddressSelector:
         address = np.full((len(block.action), self._lanes), INACTIVE, np.int64)
         address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
         return address
-
-    def _compiled_addresses(self, block: Block, loops: CompiledLoops) -> IntArray:
-        """The same by the native loops."""
-        table = block.table
-        picks = loops.pick(
-            SelectionBlock(
-                table.identity,
-                block.first,
-                block.group,
-                block.is_store,
-                block.kind_of_size,
-                self._episode_rng.key,
-                self._action_rng.key,
-                self._slot_rng.key,
-                self._first_rng.key,
-                self._own_rng.key,
-            ),
-            self.config,
-            self.map,
-            self._line_start,
-        )
-        self.reservations.open(table.start, table.hold)
-        cell = self.reservations.allocate(picks, self._first_share, self._round_rngs)
-        picks.return_to_own(cell)
-        return picks.addresses(self._targeted(table, picks, cell))
 
     def _reserve(self, block: Block, picks: _Picks) -> IntArray:
         """The cell of each pick, -1 where the lane sits out."""
@@ -171,7 +139,7 @@ class AddressSelector:
         self._return_to_own(picks, cell, pending)
         return self._targeted(table, picks, cell)
 
-    def _targeted(self, table: Timetable, picks: _Picks | Selection, cell: IntArray) -> IntArray:
+    def _targeted(self, table: Timetable, picks: _Picks, cell: IntArray) -> IntArray:
         """The cells after some picks were moved to those of other agents' stores."""
         percent = self.config.chase_percent
         if not percent:

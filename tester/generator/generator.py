@@ -22,6 +22,11 @@ from tester.counter_rng import CounterRng
 from tester.errors import ConfigError
 from tester.generator.access_patterns import PatternGenerator
 from tester.generator.address_selection import LANE_BITS, SIZES, AddressSelector, Block
+from tester.generator.compiled_generator import (
+    CompiledGenerator,
+    adders_with_others,
+    block_episodes,
+)
 from tester.generator.config import EPISODES
 from tester.generator.config import GeneratorConfig as GeneratorConfig
 from tester.generator.native_loops import CompiledLoops
@@ -51,46 +56,12 @@ from tester.program.program import (
 from tester.program.store_values import Versions
 
 _LENGTH_BITS: Final = 12
-_BLOCK_SLOTS: Final = 1 << 16
-_BLOCK_EPISODES: Final = 1024
-
-
-def generator_for(
-    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
-) -> Generator | PatternGenerator:
-    """The generator of the configuration's pattern. Raises ConfigError."""
-    kind = Generator if config.pattern == EPISODES else PatternGenerator
-    return kind(config, prng, loops)
-
-
-def generate(
-    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
-) -> Iterator[Program]:
-    """The program chunk by chunk, without end if `config.episodes` is None."""
-    generator = generator_for(config, prng, loops)
-    while (chunk := generator.next_chunk()) is not None:
-        yield chunk
-
-
-def generate_program(
-    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
-) -> Program:
-    """The whole program as one value. Raises ConfigError for an endless one."""
-    if config.episodes is None:
-        raise ConfigError("an endless program does not fit into one value; give `episodes`")
-    generator = generator_for(config, prng, loops)
-    chunks = []
-    while (chunk := generator.next_chunk()) is not None:
-        chunks.append(chunk)
-    return concatenate([generator.empty(), *chunks]) if len(chunks) != 1 else chunks[0]
 
 
 class Generator:
     """State between chunks: the clock, reservations, byte versions and expectations."""
 
-    def __init__(
-        self, config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
-    ) -> None:
+    def __init__(self, config: GeneratorConfig, prng: Prng) -> None:
         self.config: Final = config
         self.run_key: Final = prng.fork("run").bits64()
         self.map: Final[AddressMap] = build_map(config.full_map(), prng.fork("map"))
@@ -100,9 +71,7 @@ class Generator:
             self.run_key,
             self.map.group_word,
             len(config.agents),
-            loops,
         )
-        self._loops = loops
         self._stores: BoolArray = np.array([a.stores for a in config.agents], np.bool_)
         self._adds: BoolArray = np.array([a.adds for a in config.agents], np.bool_)
         able = config.all_abilities()
@@ -115,11 +84,11 @@ class Generator:
         self._isolation: IntArray = np.array(
             config.isolation_groups or (0,) * len(config.agents), np.int64
         )
-        self._wide = self._add_with_others()
+        self._wide = adders_with_others(config)
         self._lanes: Final = int(self._agent_lanes.max())
         pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
         self._clock = VirtualClock(len(config.agents), pace, CounterRng(prng.fork("clock")))
-        self._versions = Versions(self.expectations.values, prng.fork("values"), loops)
+        self._versions = Versions(self.expectations.values, prng.fork("values"))
         self._episode_rng = CounterRng(prng.fork("episode"))
         self._lane_rng = CounterRng(prng.fork("lane"))
         self._action_rng = CounterRng(prng.fork("action"))
@@ -127,11 +96,10 @@ class Generator:
         self._bypass_rng = CounterRng(prng.fork("bypass"))
         self._operation_rng = CounterRng(prng.fork("operation"))
         self._instruction_rng = CounterRng(prng.fork("instruction"))
-        self._selector = AddressSelector(config, self.map, prng, loops)
+        self._selector = AddressSelector(config, self.map, prng)
         self._unaligned = Unaligned(config, self.map, prng)
         self._made = 0
-        slots = int(self._agent_lanes.mean() * sum(config.lengths) / len(config.lengths))
-        self._block: Final = max(1, min(_BLOCK_EPISODES, _BLOCK_SLOTS // max(1, slots)))
+        self._block: Final = block_episodes(config)
 
     def empty(self) -> Program:
         """The program before its first episode."""
@@ -163,7 +131,7 @@ class Generator:
         table = self._clock.take(count)
         self._made += count
         program, identity = self._draw(table, base)
-        events = explode(program, self.map.lines, self._loops)
+        events = explode(program, self.map.lines)
         values = self._versions.assign(program, events, identity)
         return self.expectations.advance(replace(program, store_value=values), events)
 
@@ -261,16 +229,6 @@ class Generator:
         racing = np.where(bypassing, RACING_LOAD | BYPASSING_LOAD, racing)
         return np.asarray(episode_scope | flushes | racing, np.uint8)
 
-    def _add_with_others(self) -> BoolArray:
-        """[T] wavefronts that add to the same words as processors do.
-
-        A GPU's shared cache performs what is not of system scope by itself, so these must be.
-        """
-        agents = self.config.agents
-        others = {int(c) for a, c in zip(agents, self._isolation) if a.adds and a.kind != "gpu"}
-        wide = [a.kind == "gpu" and int(c) in others for a, c in zip(agents, self._isolation)]
-        return np.array(wide, np.bool_)
-
     def _groups(self, table: Timetable) -> IntArray:
         """[E, L] the group of each lane, -1 for lanes that are off."""
         config, rng = self.config, self._episode_rng
@@ -287,3 +245,37 @@ class Generator:
         active = exists & self._lane_rng.percent(own + 1, config.lane_percent)
         active[~active.any(axis=1), 0] = True
         return np.where(active, group, INACTIVE)
+
+
+AnyGenerator = Generator | CompiledGenerator | PatternGenerator
+
+
+def generator_for(
+    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
+) -> AnyGenerator:
+    """The generator of the configuration's pattern. Raises ConfigError."""
+    if config.pattern != EPISODES:
+        return PatternGenerator(config, prng, loops)
+    return Generator(config, prng) if loops is None else CompiledGenerator(config, prng, loops)
+
+
+def generate(
+    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
+) -> Iterator[Program]:
+    """The program chunk by chunk, without end if `config.episodes` is None."""
+    generator = generator_for(config, prng, loops)
+    while (chunk := generator.next_chunk()) is not None:
+        yield chunk
+
+
+def generate_program(
+    config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
+) -> Program:
+    """The whole program as one value. Raises ConfigError for an endless one."""
+    if config.episodes is None:
+        raise ConfigError("an endless program does not fit into one value; give `episodes`")
+    chunks = list(generate(config, prng, loops))
+    if not chunks:
+        kind = Generator if config.pattern == EPISODES else PatternGenerator
+        return kind(config, prng).empty()
+    return concatenate(chunks) if len(chunks) > 1 else chunks[0]

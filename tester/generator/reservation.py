@@ -23,8 +23,6 @@ import numpy as np
 from slicc.scenario_text.bounds import MAX_LANES
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
-from tester.generator.cell_requests import CellRequests
-from tester.generator.native_loops import CompiledLoops, Selection
 from tester.program.program import INACTIVE
 
 ROUNDS: Final = 8
@@ -32,6 +30,24 @@ ROUNDS: Final = 8
 _TIME_BITS: Final = 40
 _NEVER: Final = np.int64((1 << 63) - 1)
 _LANE_BITS: Final = (MAX_LANES - 1).bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class CellRequests:
+    """One entry per pick, in the order of their actions."""
+
+    identity: IntArray
+    """Counters for random numbers."""
+    episode: IntArray
+    """Within the open block."""
+    lane: IntArray
+    is_store: BoolArray
+    first_cell: IntArray
+    """First cell of the group."""
+    choices: IntArray
+    """How many cells the pick may choose from, this one included. 0: the lane sits out."""
+    index: IntArray
+    """Which of them it requests first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +62,8 @@ class _Owners:
 class Reservations:
     """Ownership of cells by the lanes of a sliding window of episodes."""
 
-    def __init__(self, loops: CompiledLoops | None = None) -> None:
+    def __init__(self) -> None:
         none = np.zeros(0, np.int64)
-        self._loops = loops
         self._start: IntArray = none
         self._hold: IntArray = none
         self._origin = 0
@@ -74,27 +89,13 @@ class Reservations:
         self._hold = np.concatenate((self._hold[live], hold))
 
     def allocate(
-        self, requests: CellRequests | Selection, first_share: int, rng: Sequence[CounterRng]
+        self, requests: CellRequests, first_share: int, rng: Sequence[CounterRng]
     ) -> IntArray:
         """The cell of each pick, -1 for those that found none in `ROUNDS` rounds.
 
         `first_share` percent ask in the first round: where cells are scarce, picks that ask at
         once mostly refuse each other. `rng`: one for each round.
         """
-        if self._loops is not None:
-            held = self._owners
-            cell, owners = self._loops.allocate(
-                requests,
-                (held.cell, held.owner, held.store),
-                self._live,
-                self._origin,
-                self._start,
-                self._hold,
-                first_share,
-                [each.key for each in rng],
-            )
-            self._owners = _Owners(*owners)
-            return cell
         cell = np.full(len(requests.index), INACTIVE, np.int64)
         tried = np.zeros(len(cell), np.bool_)
         pending = np.flatnonzero(requests.choices > 0)

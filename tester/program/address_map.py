@@ -30,7 +30,7 @@ LINE_DUEL: Final = "line-duel"
 BANK_SKEW: Final = "bank-skew"
 LAYOUTS: Final = (DENSE, SET_CONFLICT, LINE_DUEL, BANK_SKEW)
 
-_SPLIT_PERCENT: Final = 40
+SPLIT_PERCENT: Final = 40
 """How often a block that is larger than the smallest access is cut into two cells."""
 
 
@@ -174,7 +174,7 @@ def _mean_cell_bytes(config: MapConfig) -> int:
     """About what a cell takes, rounded down."""
     whole, cells, parts = 100, 0, 1
     for size in (8, 4, 2, 1):
-        cut = 0 if size <= config.smallest else 100 if size > config.largest else _SPLIT_PERCENT
+        cut = 0 if size <= config.smallest else 100 if size > config.largest else SPLIT_PERCENT
         cells += parts * whole * (100 - cut)
         whole, parts = whole * cut // 100, parts * 2
     return max(1, 8 * 10_000 // cells)
@@ -200,7 +200,7 @@ def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray,
             blocks = np.concatenate((blocks, halves))
         # Lanes of one group that lie together should find a row of equal cells: cut lines evenly.
         unit = blocks // config.line_size * config.line_size if config.cluster_bytes > 1 else blocks
-        split = (size > config.largest) | rng.percent(unit * 8 + size, _SPLIT_PERCENT)
+        split = (size > config.largest) | rng.percent(unit * 8 + size, SPLIT_PERCENT)
         split &= size > config.smallest
         cells.append(blocks[~split])
         sizes.append(np.full(len(cells[-1]), size))

@@ -1,19 +1,13 @@
-"""Every byte of every access of a program, and the native loops over them.
+"""Every byte of every access of a program.
 
-Invariant: the native loops compute what the numpy code beside each call of them does.
+Invariant: plain arrays; `tester.program.expectations.explode` makes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
 
-from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
-from tester.program.program import Program
-
-ATTEMPTS: Final = 16
-"""Random streams for stored bytes that must differ from earlier ones."""
+from tester.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +26,3 @@ class ByteEvents:
     first: IntArray  # positions where a new byte starts
     before: IntArray
     after: IntArray
-
-
-class NativeLoops(Protocol):
-    """Inner loops that may be compiled (`tester.generator.native_loops`)."""
-
-    def explode(self, program: Program, lines: IntArray, events: ByteEvents) -> int: ...
-
-    def assign_versions(
-        self,
-        events: ByteEvents,
-        values: WordArray,
-        identity: IntArray,
-        history: ByteArray,
-        keys: Sequence[int],
-    ) -> tuple[WordArray, ByteArray] | None: ...
-
-    def derive(
-        self,
-        program: Program,
-        events: ByteEvents,
-        memory: ByteArray,
-        stored: IntArray,
-        complete: IntArray,
-        clocks: IntArray,
-        come: IntArray,
-        loaded: tuple[IntArray, IntArray],
-    ) -> tuple[WordArray, IntArray, IntArray, IntArray]: ...

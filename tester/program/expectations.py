@@ -26,7 +26,7 @@ from runtime.prng import initial_bytes
 from tester.arrays import ByteArray, IntArray, WordArray
 from tester.errors import ConfigError
 from tester.program.atomics import perform
-from tester.program.byte_events import ByteEvents, NativeLoops
+from tester.program.byte_events import ByteEvents
 from tester.program.program import ATOMIC, ATOMIC_BYTES, LOAD, Program
 
 MAX_BYTES: Final = 1 << 26
@@ -38,10 +38,8 @@ _REMEMBERED: Final = 64
 """Vector clocks kept per agent. Without older ones some redundant waits stay, harmlessly."""
 
 
-def explode(program: Program, lines: IntArray, loops: NativeLoops | None = None) -> ByteEvents:
+def explode(program: Program, lines: IntArray) -> ByteEvents:
     """Byte events of a program whose accesses all lie in `lines` (ascending line addresses)."""
-    if loops is not None:
-        return _exploded(program, lines, loops)
     flat = program.lane_address.ravel()
     slot = np.flatnonzero(flat >= 0)
     address = flat[slot]
@@ -82,16 +80,6 @@ def explode(program: Program, lines: IntArray, loops: NativeLoops | None = None)
         end = np.append(first[1:], n)
         after[after >= end[segment]] = -1
     return ByteEvents(byte, slot, byte - start_of_slot[slot], is_store, first, before, after)
-
-
-def _exploded(program: Program, lines: IntArray, loops: NativeLoops) -> ByteEvents:
-    """The same by the native loop."""
-    lanes = np.count_nonzero(program.lane_address >= 0, axis=1)
-    count = int((lanes * program.action_size.astype(np.int64)).sum())
-    byte, slot, offset, first, before, after = (np.empty(count, np.int64) for _ in range(6))
-    is_store = np.empty(count, np.bool_)
-    events = ByteEvents(byte, slot, offset, is_store, first, before, after)
-    return replace(events, first=first[: loops.explode(program, lines, events)])
 
 
 def derive(program: Program) -> Program:
@@ -144,10 +132,8 @@ class ExpectationState:
         run_key: int,
         group_word: IntArray,
         agents: int,
-        loops: NativeLoops | None = None,
     ) -> None:
         """`lines`: ascending addresses of all lines that chunks will use, MAX_BYTES at most."""
-        self._loops = loops
         self.lines: Final = lines
         self.line_size: Final = line_size
         self.group_word: Final = group_word
@@ -173,7 +159,7 @@ class ExpectationState:
         self._counts: IntArray = np.zeros(agents, np.int64)
 
     @classmethod
-    def of(cls, program: Program, loops: NativeLoops | None = None) -> ExpectationState:
+    def of(cls, program: Program) -> ExpectationState:
         """The state at the beginning of a program, for all lines that it touches."""
         return cls(
             touched_lines(program),
@@ -181,7 +167,6 @@ class ExpectationState:
             program.run_key,
             program.group_word,
             program.agent_count,
-            loops,
         )
 
     def advance(self, program: Program, events: ByteEvents | None = None) -> Program:
@@ -234,7 +219,7 @@ class ExpectationState:
     # ------------------------------------------------------------------ one block of episodes
 
     def _explode(self, program: Program) -> ByteEvents:
-        return explode(program, self.lines, self._loops)
+        return explode(program, self.lines)
 
     def _step(
         self, program: Program, events: ByteEvents
@@ -242,18 +227,6 @@ class ExpectationState:
         if self._behind is not None:
             self._remember(*self._behind)
         self._behind = (program, events)
-        if self._loops is not None:
-            self._counts = self._counts.copy()
-            return self._loops.derive(
-                program,
-                events,
-                self.values,
-                self._stored,
-                self._complete,
-                self._clocks,
-                self._counts,
-                (self._loaded, self._loaded_count),
-            )
         episode = program.action_episode()[events.slot // program.lanes]
         count = program.episode_ordinal() + 1
         expected = self._expected(program, events)

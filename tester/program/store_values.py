@@ -14,7 +14,7 @@ import numpy as np
 from runtime.prng import Prng
 from tester.arrays import BoolArray, ByteArray, IntArray, WordArray
 from tester.counter_rng import CounterRng
-from tester.program.byte_events import ATTEMPTS, ByteEvents, NativeLoops
+from tester.program.byte_events import ByteEvents
 from tester.program.program import LOAD, Program
 
 HISTORY: Final = 8
@@ -24,9 +24,8 @@ _SIZE_MASK: Final = np.array([(1 << 8 * s) - 1 for s in range(9)], np.uint64)
 class Versions:
     """The last versions of every byte under test; `initial` is what memory holds at first."""
 
-    def __init__(self, initial: ByteArray, prng: Prng, loops: NativeLoops | None = None) -> None:
+    def __init__(self, initial: ByteArray, prng: Prng) -> None:
         self._prng = prng
-        self._loops = loops
         self._rngs = [CounterRng(prng)]
         self._history: ByteArray = np.repeat(initial[:, None], HISTORY, axis=1)
 
@@ -38,13 +37,6 @@ class Versions:
         at = np.flatnonzero(events.is_store)
         if len(at) == 0:
             return values
-
-        if self._loops is not None:
-            keys = [self._attempt(number).key for number in range(ATTEMPTS)]
-            done = self._loops.assign_versions(events, values, identity, self._history, keys)
-            if done is not None:
-                values, self._history = done
-                return values
 
         bytes_ = np.ascontiguousarray(values.astype("<u8")).view(np.uint8).reshape(-1, 8)
         slot, offset = events.slot[at], events.offset[at]

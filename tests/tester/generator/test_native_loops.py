@@ -10,10 +10,12 @@ import pytest
 
 from runtime.native.toolchain.object_cache import user_cache
 from runtime.prng import Prng
+from tester.errors import ConfigError
+from tester.generator.config import BYTES, CHECKS
 from tester.generator.generator import generate, generate_program
-from tester.generator.native_loops import ATTEMPTS, CompiledLoops, load_loops, loops_recipe
-from tester.program.expectations import ExpectationState, explode, final_memory, touched_lines
-from tester.program.program import CONTINUES, concatenate
+from tester.generator.native_loops import CompiledLoops, load_loops, loops_recipe
+from tester.program.address_map import LAYOUTS, MapConfig
+from tester.program.program import CONTINUES
 from tester.scenario import profiles
 from tests.compiling import ROOT, STRICT, WARNINGS, compile_unit, compiler
 from tests.sampling import sampled
@@ -57,24 +59,60 @@ def test_accesses_of_any_size_are_the_same(loops: CompiledLoops) -> None:
     assert all(one.equals(two) for one, two in zip(with_arrays, with_loops, strict=True))
 
 
-def test_a_block_may_follow_one_that_was_made_without(loops: CompiledLoops) -> None:
-    program = generate_program(
-        replace(profiles.draw("coherence", Prng(6)).program, episodes=1300), Prng(6)
+@pytest.mark.parametrize("pattern", [CHECKS, BYTES])
+def test_other_patterns_are_the_same(loops: CompiledLoops, pattern: str) -> None:
+    config = replace(CONFIGS["processors"], pattern=pattern, episodes=9000)
+    with_arrays = list(generate(config, Prng(7)))
+    with_loops = list(generate(config, Prng(7), loops))
+    assert len(with_arrays) > 1
+    assert all(one.equals(two) for one, two in zip(with_arrays, with_loops, strict=True))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("cluster_bytes", [1, 16, 64])
+def test_maps_are_the_same(loops: CompiledLoops, layout: str, cluster_bytes: int) -> None:
+    places = MapConfig(
+        groups=3,
+        locations=None,
+        lines=24,
+        fill_percent=70,
+        cluster_bytes=cluster_bytes,
+        layout=layout,
+        stride_lines=5,
+        sets=3,
     )
-    pieces = list(program.parts(500))
-    expectations = ExpectationState.of(program, loops)
-    derived = [expectations.advance(replace(piece, derived=False)) for piece in pieces]
-    assert concatenate(derived).equals(program)
-    assert (expectations.final_memory()[1] == final_memory(program)[1]).all()
+    for weights in ((1, 1, 4, 1), (0, 1, 1, 0), (0, 0, 0, 1)):
+        for size in (places, replace(places, locations=20, lines=None)):
+            config = replace(
+                CONFIGS["default"], map=size, size_weights=weights, episodes=200, pattern_percent=60
+            )
+            program = generate_program(config, Prng(8))
+            assert program.equals(generate_program(config, Prng(8), loops))
 
 
-def test_bytes_that_are_drawn_again_and_again_are_left_to_the_arrays(loops: CompiledLoops) -> None:
-    # All attempts draw from one stream, so what repeats a version once repeats it for ever.
+def test_a_map_that_cannot_be_is_refused_alike(loops: CompiledLoops) -> None:
+    crowded = replace(CONFIGS["default"], map=MapConfig(groups=20, locations=None, lines=1))
+    far = MapConfig(groups=1, locations=None, lines=8, layout="line-duel", memory_bytes=512)
+    for config in (crowded, replace(CONFIGS["default"], map=far)):
+        with pytest.raises(ConfigError) as plain:
+            generate_program(replace(config, episodes=1), Prng(1))
+        with pytest.raises(ConfigError) as compiled:
+            generate_program(replace(config, episodes=1), Prng(1), loops)
+        assert str(plain.value) == str(compiled.value)
+
+
+def test_bytes_that_are_drawn_again_and_again_are_the_same(loops: CompiledLoops) -> None:
+    # So many stores to a few bytes that some take the most attempts.
     scenario = profiles.draw("line-duel", Prng(7), {"lines": 2, "size_weights": (1, 0, 0, 0)})
-    program = generate_program(replace(scenario.program, episodes=50), Prng(7))
-    lines = touched_lines(program)
-    events = explode(program, lines, loops)
-    history = np.zeros((len(lines) * program.line_size, 8), np.uint8)
-    identity = np.zeros(program.lane_address.shape, np.int64)
-    values = np.zeros(program.lane_address.shape, np.uint64)
-    assert loops.assign_versions(events, values, identity, history, [1] * ATTEMPTS) is None
+    config = replace(scenario.program, episodes=2000, load_percent=(0, 0))
+    assert generate_program(config, Prng(7)).equals(generate_program(config, Prng(7), loops))
+
+
+def test_a_room_that_is_too_small_is_replaced(loops: CompiledLoops) -> None:
+    scenario = profiles.draw("hot-ping-pong", Prng(5))
+    config = replace(scenario.program, episodes=2600)
+    tight = CompiledLoops(loops.library)
+    tight.vacate(np.empty(1 << 10, np.uint8))
+    with_little = list(generate(config, Prng(5), tight))
+    with_enough = list(generate(config, Prng(5), loops))
+    assert all(one.equals(two) for one, two in zip(with_enough, with_little, strict=True))

@@ -1,41 +1,34 @@
-// The generator's inner loops, as functions on arrays owned by Python (tester/generator/native_loops.py).
-#include "expectations.hpp"
-#include "address_selection.hpp"
+// The generator as functions on arrays owned by Python (tester/generator/native_loops.py).
+#include "generator.hpp"
 
 #define VISIBLE __attribute__((visibility("default")))
 
+// Episodes that arrays were filled with, and what of them is derived.
+struct Observation {
+    Known known;
+    Derived derived;
+    i64 fresh, more;
+    Room room;
+};
+
 extern "C" {
 
-VISIBLE i64 tester_loops_version() { return 3; }
+VISIBLE i64 tester_loops_version() { return 4; }
 
-// Returns the number of picks.
-VISIBLE i64 tester_make_picks(Selection* p) { return make_picks(*p); }
-
-VISIBLE void tester_return_to_own(const Selection* p, i64* cell) { return_to_own(*p, cell); }
-
-VISIBLE void tester_place(const Selection* p, i64 picks, const i64* cell, const i64* cell_address,
-                          i64* address) {
-    place(*p, picks, cell, cell_address, address);
+// Makes d->map, in d->room.
+VISIBLE i64 tester_draw_map(Drawing* d) {
+    return build_map(d->map_settings, FORKED(d->key, "map"), d->room, d->map);
 }
 
-// Returns the number of owners afterwards; they are in r->held.
-VISIBLE i64 tester_reserve(Reservation* r) {
-    reserve(*r);
-    return r->owners;
-}
+// Makes d->result, in d->room.
+VISIBLE i64 tester_draw_chunk(Drawing* d) { return draw_chunk(*d); }
 
-VISIBLE i64 tester_explode(const Accesses* a, Events* e, i64* ends, i64* start) {
-    explode(*a, *e, ends, start);
-    return e->segments;
-}
-
-// 0: too many attempts; values and history are then incomplete.
-VISIBLE i64 tester_assign_versions(const Events* e, Versions* v) { return assign_versions(*e, *v); }
-
-// Returns the number of waits.
-VISIBLE i64 tester_derive(const Events* e, Derivation* d) {
-    collect(*e, *d);
-    reduce(*d);
-    return d->wait_first[d->episodes];
+// Fills the results of o->derived.
+VISIBLE i64 tester_observe(Observation* o) {
+    if (o->fresh) {
+        know_nothing(o->known);
+        begin_history(o->known);
+    }
+    return observe(o->known, o->derived, o->more, o->room) ? DRAWN : TOO_LITTLE_ROOM;
 }
 }

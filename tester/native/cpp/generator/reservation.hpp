@@ -15,10 +15,22 @@ struct Owners {
     u8* flags;
 };
 
+// What one lane of an action asks for.
+struct Pick {
+    i64 identity;  // counters for random numbers
+    i32 action, episode, group;
+    i32 first_cell;  // of its group
+    i32 choices;     // how many cells it may choose from there on; 0: the lane sits out
+    i32 index;       // first choice, 0 .. choices-1
+    u8 lane, is_store;
+    u8 size;  // index: 1, 2, 4 or 8 bytes
+    bool tried;
+};
+
 // A pick that requests a cell. key = cell << OWNER_BITS | owner.
 struct Ask {
     u64 key;
-    i32 pick;
+    i32 what;   // pick << 1 | whether it stores
     i32 group;  // its place among the claims
 };
 
@@ -36,38 +48,30 @@ enum { OWNER_BITS = 40 };
 struct Reservation {
     // picks, in the order of their actions
     i64 picks;
-    const i64* identity;
-    const i64* episode;  // among those that start in this block
-    const i64* lane;
-    const i64* first_cell;  // of its group
-    const i64* choices;     // how many cells it may choose from there on; 0: the lane sits out
-    const i64* index;       // first choice, 0 .. choices-1
-    const u8* is_store;
+    Pick* pick;
     // episodes: first `live` ones of earlier blocks, then this block's
     i64 live;
     i64 origin;
+    i64 episodes;
     const i64* start;
     const i64* hold;
-    // cells
     i64 cells;
-    // keys of random streams
     i64 first_share;
-    const u64* keys;  // [ROUNDS]
-    // owners before and, in the end, after; with room for all owners, picks and one more
+    u64 keys[ROUNDS];  // of random streams
+    // owners before and, in the end, after; with room for all owners, asks and one more
     i64 owners;
     Owners held;
-    // results and work space
-    i64* cell;      // [picks] -1: sits out
-    u8* tried;      // [picks]
+    // results
+    i32* cell;  // [picks] -1: sits out
+    // work space
     i32* pending;   // [picks]
-    i32* wanted;    // [picks] the cell that an ask is for
-    Ask* asking;    // [picks] in the order of picks
-    Ask* bucket;    // [picks] by cell
+    i32* wanted;    // [asks] the cell that an ask is for
+    Ask* asking;    // [asks] in the order of picks
+    Ask* bucket;    // [asks + 1] by cell
     i32* first;     // [cells + 1]
-    Claim* claims;  // [owners + picks + 1]
+    Claim* claims;  // [owners + asks + 1]
     i64* begin;     // [episodes] when they begin and end, from the origin on
     i64* end;
-    i64 episodes;
 };
 
 // Sorts the asks by key: by cell first, and inside of a cell they nearly are.
@@ -95,17 +99,18 @@ static inline i64 collect_claims(const Reservation& r, i64 n) {
     i64 owner = 0, ask = 0, count = -1;
     u64 last = ~(u64)0;
     r.held.key[r.owners] = ~(u64)0;
+    r.bucket[n].key = ~(u64)0;
     while (owner < r.owners || ask < n) {
-        const u64 asked = ask < n ? r.bucket[ask].key : ~(u64)0;
-        const bool held = r.held.key[owner] <= asked;
-        const u64 key = held ? r.held.key[owner] : asked;
-        const i64 flags = held ? r.held.flags[owner] : r.is_store[r.bucket[ask].pick] ? STORES : 0;
+        const Ask& asked = r.bucket[ask];
+        const bool held = r.held.key[owner] <= asked.key;
+        const u64 key = held ? r.held.key[owner] : asked.key;
+        const i64 flags = held ? r.held.flags[owner] : (asked.what & 1) * STORES;
         const bool fresh = key != last;
         count += fresh;
         Claim& claim = r.claims[count];
         claim.key = key;
         claim.flags = (fresh ? 0 : claim.flags) | flags;
-        if (ask < n) r.bucket[ask].group = (i32)count;
+        r.bucket[ask].group = (i32)count;  // and again, until it is the ask's turn
         owner += held;
         ask += !held;
         last = key;
@@ -161,7 +166,7 @@ static inline i64 grant(Reservation& r, i64 n) {
     for (i64 i = 0; i < n; i++) {
         const Ask& ask = r.bucket[i];
         const bool clash = r.claims[ask.group].flags & CLASH;
-        r.cell[ask.pick] = clash ? -1 : (i64)(ask.key >> OWNER_BITS);
+        r.cell[ask.what >> 1] = clash ? -1 : (i32)(ask.key >> OWNER_BITS);
         granted += !clash;
     }
     i64 kept = 0;
@@ -178,31 +183,38 @@ static inline i64 grant(Reservation& r, i64 n) {
     return granted;
 }
 
-static inline void reserve(Reservation& r) {
+// When episodes begin and end, from the first start of the block on.
+static inline void note_times(const Reservation& r) {
     for (i64 e = 0; e < r.episodes; e++) {
         r.begin[e] = r.start[e] > r.origin ? r.start[e] - r.origin : 0;
         r.end[e] = r.hold[e] - r.origin;
     }
+}
+
+static inline void ask_for(const Reservation& r, i64 place, i64 pick, i64 cell, i64 episode,
+                           i64 lane, bool is_store) {
+    const u64 owner = (u64)((episode + r.live) << LANE_BITS | lane);
+    r.wanted[place] = (i32)cell;
+    r.asking[place] = {(u64)cell << OWNER_BITS | owner, (i32)(pick << 1 | is_store), 0};
+}
+
+static inline void reserve(Reservation& r) {
     i64 pending = 0, share = r.first_share;
     for (i64 i = 0; i < r.picks; i++) {
         r.cell[i] = -1;
-        r.tried[i] = 0;
-        if (r.choices[i] > 0) r.pending[pending++] = (i32)i;
+        if (r.pick[i].choices > 0) r.pending[pending++] = (i32)i;
     }
     for (int round = 0; round < ROUNDS; round++) {
         const u64 key = r.keys[round];
         i64 asks = 0;
         for (i64 i = 0; i < pending; i++) {
-            const i32 pick = r.pending[i];
-            if (!draw_percent(key, (i64)((u64)r.identity[pick] * 2 + 1), share)) continue;
-            i64 chosen = r.index[pick];
-            if (r.tried[pick])
-                chosen = scaled(draw_word(key, (i64)((u64)r.identity[pick] * 2)), r.choices[pick]);
-            r.tried[pick] = 1;
-            r.wanted[asks] = (i32)(r.first_cell[pick] + chosen);
-            const u64 owner = (u64)((r.episode[pick] + r.live) << LANE_BITS | r.lane[pick]);
-            r.asking[asks] = {(u64)r.wanted[asks] << OWNER_BITS | owner, pick, 0};
-            asks++;
+            Pick& pick = r.pick[r.pending[i]];
+            if (!draw_percent(key, word(pick.identity, 2, 1), share)) continue;
+            i64 chosen = pick.index;
+            if (pick.tried) chosen = draw_below(key, word(pick.identity, 2, 0), pick.choices);
+            pick.tried = true;
+            ask_for(r, asks++, r.pending[i], pick.first_cell + chosen, pick.episode, pick.lane,
+                    pick.is_store);
         }
         const i64 granted = grant(r, asks);
         i64 left = 0;
@@ -215,5 +227,31 @@ static inline void reserve(Reservation& r) {
         if (pending * 64 < r.picks) break;
         const i64 success = granted * 100 / (asks > 1 ? asks : 1);
         share = success > 50 ? 100 : success > 10 ? success : 10;
+    }
+}
+
+// Begins a block: the owners whose reservations last beyond its first start are kept, in `r`, with
+// their episodes numbered anew. `start` and `hold` then have the kept episodes first; `number` has
+// room for all of the earlier ones.
+static inline void keep_owners(Reservation& r, i64 owners, const u64* key, const u8* flags,
+                               i64 episodes, const i64* start, const i64* hold, i64* kept_start,
+                               i64* kept_hold, i32* number) {
+    r.live = 0;
+    for (i64 e = 0; e < episodes; e++) {
+        number[e] = (i32)r.live;
+        kept_start[r.live] = start[e];
+        kept_hold[r.live] = hold[e];
+        if (hold[e] > r.origin)
+            r.live++;
+        else
+            number[e] = -1;
+    }
+    r.owners = 0;
+    const u64 episode_mask = ((u64)1 << OWNER_BITS) - ((u64)1 << LANE_BITS);
+    for (i64 i = 0; i < owners; i++) {
+        const i32 at = number[episode_of(key[i])];
+        if (at < 0) continue;
+        r.held.key[r.owners] = (key[i] & ~episode_mask) | (u64)at << LANE_BITS;
+        r.held.flags[r.owners++] = flags[i];
     }
 }

@@ -1,0 +1,222 @@
+"""The generator of random episodes as compiled code: the same chunks, a call each.
+
+Invariant: chunks are byte for byte those of `tester.generator.generator.Generator`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from runtime.prng import Prng
+from tester.arrays import BoolArray, ByteArray, IntArray
+from tester.generator.config import GeneratorConfig
+from tester.generator.native_loops import (
+    CompiledLoops,
+    Drawing,
+    ImpossibleMap,
+    Knowledge,
+    MapSettings,
+    Settings,
+    address,
+    addresses,
+    words_at,
+    work,
+)
+from tester.program.address_map import LAYOUTS, MapConfig, build_map
+from tester.program.program import DTYPES, Program
+
+BLOCK_SLOTS: Final = 1 << 16
+BLOCK_EPISODES: Final = 1024
+
+
+def block_episodes(config: GeneratorConfig) -> int:
+    """How many episodes a chunk has."""
+    lanes = [agent.lanes for agent in config.agents]
+    slots = int(sum(lanes) / len(lanes) * sum(config.lengths) / len(config.lengths))
+    return max(1, min(BLOCK_EPISODES, BLOCK_SLOTS // max(1, slots)))
+
+
+def adders_with_others(config: GeneratorConfig) -> BoolArray:
+    """[T] wavefronts that add to the same words as processors do.
+
+    A GPU's shared cache performs what is not of system scope by itself, so these must be.
+    """
+    agents = config.agents
+    groups = config.isolation_groups or (0,) * len(agents)
+    others = {group for a, group in zip(agents, groups) if a.adds and a.kind != "gpu"}
+    wide = [a.kind == "gpu" and group in others for a, group in zip(agents, groups)]
+    return np.array(wide, np.bool_)
+
+
+class CompiledGenerator:
+    """Same use as `tester.generator.generator.Generator`."""
+
+    def __init__(self, config: GeneratorConfig, prng: Prng, loops: CompiledLoops) -> None:
+        self.config: Final = config
+        self.run_key: Final = prng.fork("run").bits64()
+        self._loops = loops
+        self._made = 0
+        self._block = block_episodes(config)
+        self._lanes = max(agent.lanes for agent in config.agents)
+        agents = len(config.agents)
+        self._arrays: list[npt.NDArray[Any]] = [
+            _agents(config),
+            np.array(config.lengths, np.int64),
+            np.empty(agents, np.int64),
+            np.empty(agents, np.int64),
+        ]
+        """What the record points to, for as long as it does."""
+        record = self._record = Drawing(
+            prng.key, _map_settings(config.full_map()), _settings(config), agents, self._lanes
+        )
+        record.isolation_groups = max(config.isolation_groups, default=0) + 1
+        record.lengths = len(config.lengths)
+        record.agent, record.length, ordinal, start = addresses(self._arrays)
+        record.carried.ordinal, record.carried.start = ordinal, start
+        room = loops.room()
+        try:
+            self._room = work(loops.draw_map, record, room)
+        except ImpossibleMap:
+            build_map(config.full_map(), prng.fork("map"))  # says what is wrong
+            raise AssertionError("our own bug: the map is possible") from None
+        self._begin = record.room.used + 15 & ~15
+        places = record.map
+        self._group_word = words_at(places.group_word, config.map.groups)
+        self._group_word.flags.writeable = False
+        self._knowledge = Knowledge(
+            words_at(places.line, places.lines),
+            config.map.line_size,
+            self.run_key,
+            prng.fork("values").key,
+            agents,
+        )
+        record.known = self._knowledge.record
+
+    def next_chunk(self) -> Program | None:
+        """The next chunk, derived, or None after the last episode."""
+        count, record = self._block, self._record
+        left = None if self.config.episodes is None else self.config.episodes - self._made
+        if left is not None:
+            count = min(count, left)
+        if count <= 0:
+            return None
+        base = self._knowledge.come.copy()
+        record.episodes, record.fresh = count, self._made == 0
+        record.more = left is None or left > count
+        room = work(self._loops.draw_chunk, record, self._room, self._begin)
+        self._made += count
+        program = self._program(room, base)
+        if record.more:
+            self._keep()
+            if room is not self._room:
+                self._loops.vacate(room)
+        else:
+            self._loops.vacate(room)
+        return program
+
+    def _program(self, room: ByteArray, base: IntArray) -> Program:
+        """A copy of the program that stands in the room."""
+        rows, episodes, lanes = self._record.result, self._record.episodes, self._lanes
+        start = rows.episode_thread
+        begin = start - address(room)
+        block = room[begin : begin + rows.wait_thread - start + 8 * rows.waits].copy()
+        block.flags.writeable = False
+
+        def array(name: str, place: int, *shape: int) -> npt.NDArray[Any]:
+            dtype = np.dtype(DTYPES[name])
+            first = place - start
+            size = int(np.prod(shape)) * dtype.itemsize
+            values: npt.NDArray[Any] = block[first : first + size].view(dtype).reshape(shape)
+            return values
+
+        actions, waits = rows.rows, rows.waits
+        return Program(
+            agents=self.config.agents,
+            run_key=self.run_key,
+            line_size=self.config.map.line_size,
+            episode_thread=array("episode_thread", start, episodes),
+            episode_first_action=array("episode_first_action", rows.first_row, episodes + 1),
+            episode_group=array("episode_group", rows.group, episodes, lanes),
+            episode_scope=array("episode_scope", rows.episode_scope, episodes),
+            group_word=self._group_word,
+            action_kind=array("action_kind", rows.kind, actions),
+            action_size=array("action_size", rows.size, actions),
+            action_scope=array("action_scope", rows.scope, actions),
+            action_op=array("action_op", rows.op, actions),
+            lane_address=array("lane_address", rows.address, actions, lanes),
+            store_value=array("store_value", rows.value, actions, lanes),
+            thread_base=base,
+            derived=True,
+            expected=array("expected", rows.expected, actions, lanes),
+            wait_first=array("wait_first", rows.wait_first, episodes + 1),
+            wait_thread=array("wait_thread", rows.wait_thread, waits),
+            wait_count=array("wait_count", rows.wait_thread + 4 * waits, waits),
+            wait_kind=np.zeros(waits, np.uint8),
+        )
+
+    def _keep(self) -> None:
+        """Copy what the next chunk begins with out of the room."""
+        carried = self._record.carried
+        self._knowledge.record = self._record.known
+        self._knowledge.keep_loads()
+        self._record.known = self._knowledge.record
+        kept: list[npt.NDArray[Any]] = [
+            words_at(carried.owner_key, carried.owners),
+            np.frombuffer(ctypes.string_at(carried.owner_flags, carried.owners), np.uint8),
+            words_at(carried.episode_start, carried.episodes),
+            words_at(carried.episode_hold, carried.episodes),
+        ]
+        self._arrays[4:] = kept
+        places = addresses(kept)
+        carried.owner_key, carried.owner_flags, carried.episode_start, carried.episode_hold = places
+
+
+def _agents(config: GeneratorConfig) -> IntArray:
+    """[T, 10] a record of each agent, as the compiled code has it."""
+    groups = config.isolation_groups or (0,) * len(config.agents)
+    rows = zip(config.agents, groups, config.all_abilities(), adders_with_others(config).tolist())
+    words = [
+        (
+            agent.lanes,
+            group,
+            agent.stores,
+            agent.adds,
+            able.flush,
+            able.plain,
+            agent.kind == "gpu",
+            able.instructions,
+            able.longest if agent.lanes == 1 else 0,
+            wide,
+        )
+        for agent, group, able, wide in rows
+    ]
+    return np.array(words, np.int64)
+
+
+def _map_settings(config: MapConfig) -> Any:
+    return MapSettings(
+        config.groups,
+        -1 if config.locations is None else config.locations,
+        -1 if config.lines is None else config.lines,
+        config.fill_percent,
+        config.cluster_bytes,
+        LAYOUTS.index(config.layout),
+        config.stride_lines,
+        config.sets,
+        config.line_size,
+        config.smallest,
+        config.largest,
+        config.memory_bytes,
+    )
+
+
+def _settings(config: GeneratorConfig) -> Any:
+    return Settings(
+        *config.load_percent,
+        *config.size_weights,
+        *(getattr(config, name) for name, _ in Settings._fields_[6:]),
+    )

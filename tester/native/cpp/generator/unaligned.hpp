@@ -1,0 +1,173 @@
+// Accesses of any size at any place, of agents that are not bound to aligned cells, as compiled code.
+//
+// Invariant: equal to tester/generator/unaligned.py; the reasons are given there.
+#pragma once
+
+#include "address_selection.hpp"
+
+enum { WHOLE_LINES_PERCENT = 25, INSIST_PERCENT = 6 };
+
+// The map as a row of bytes: one entry per cell, by address.
+struct ByteRow {
+    i64 cells, line_size;
+    i32* cell;
+    i64* address;
+    i64* end;
+    // first and end of the unbroken bytes around each that its group has, and its isolation group
+    i64* group_first;
+    i64* group_end;
+    i64* isolation_first;
+    i64* isolation_end;
+};
+
+// An access that gets another shape.
+struct Picked {
+    i64 name;  // counters for random numbers
+    i64 address;
+    i64 episode;
+    i64 longest;
+    bool by_group, is_store;
+    // what it becomes
+    i64 own, first, end;
+};
+
+// `label`: the group of each cell, in the order of addresses.
+static inline void note_runs(const ByteRow& row, const i32* label, i64* first, i64* end) {
+    for (i64 i = 0; i < row.cells; i++) {
+        const bool same = i > 0 && row.address[i] == row.end[i - 1] && label[i] == label[i - 1];
+        first[i] = same ? first[i - 1] : row.address[i];
+    }
+    for (i64 i = row.cells - 1; i >= 0; i--) {
+        const bool same = i + 1 < row.cells && first[i + 1] == first[i];
+        end[i] = same ? end[i + 1] : row.end[i];
+    }
+}
+
+// False: too little room.
+static inline bool make_byte_row(const AddressMap& map, i64 groups, i64 isolation_groups,
+                                 i64 line_size, Room& room, ByteRow& row) {
+    const i64 cells = map.cells;
+    row.cells = cells;
+    row.line_size = line_size;
+    row.cell = room.take<i32>(cells);
+    row.address = room.take<i64>(cells);
+    row.end = room.take<i64>(cells);
+    row.group_first = room.take<i64>(cells);
+    row.group_end = room.take<i64>(cells);
+    row.isolation_first = room.take<i64>(cells);
+    row.isolation_end = room.take<i64>(cells);
+    i32* label = room.take<i32>(cells);
+    i32* group = room.take<i32>(cells);
+    i32* at = room.zeros<i32>(map.lines * line_size);
+    if (!room.enough()) return false;
+    for (i64 g = 0; g < groups; g++)
+        for (i64 c = map.group_first[g]; c < map.group_first[g + 1]; c++) group[c] = (i32)g;
+    for (i64 c = 0; c < cells; c++)
+        at[place_of_byte(map.line, map.lines, line_size, map.cell_address[c])] = (i32)(c + 1);
+    i64 count = 0;
+    for (i64 b = 0; b < map.lines * line_size; b++) {
+        if (!at[b]) continue;
+        const i32 cell = at[b] - 1;
+        row.cell[count] = cell;
+        row.address[count] = map.cell_address[cell];
+        row.end[count] = map.cell_address[cell] + map.cell_size[cell];
+        label[count++] = group[cell];
+    }
+    note_runs(row, label, row.group_first, row.group_end);
+    for (i64 i = 0; i < cells; i++) label[i] = (i32)(label[i] % isolation_groups);
+    note_runs(row, label, row.isolation_first, row.isolation_end);
+    return true;
+}
+
+// The first cell at this address or behind it.
+static inline i64 cell_from(const ByteRow& row, i64 address) {
+    i64 low = 0, high = row.cells;
+    while (low < high) {
+        const i64 middle = (low + high) / 2;
+        if (row.address[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// What an access asks for if all is free, within what it may touch at all.
+static inline void want(const ByteRow& row, u64 key, Picked& p) {
+    const i64 name = word(p.name, 8, 0), size = row.line_size;
+    i64 bits = 0;
+    while ((i64)1 << bits < p.longest) bits++;
+    const bool is_short = draw_percent(key, name, 50);
+    if (is_short) bits = 2 + draw_below(key, name + 1, bits - 1);
+    const i64 length = 1 + draw_below(key, name + 2, (i64)1 << bits);
+    p.first = p.address - draw_below(key, name + 3, length);
+    p.end = p.first + length;
+    const bool inside = p.longest <= MAX_ACCESS_BYTES;
+    if (!inside && size <= MAX_TRANSFER_BYTES / 4 &&
+        draw_percent(key, name + 4, WHOLE_LINES_PERCENT)) {
+        p.first &= -size;
+        p.end = (p.end + size - 1) & -size;
+    }
+    p.own = cell_from(row, p.address + 1) - 1;
+    i64 low = p.by_group ? row.group_first[p.own] : row.isolation_first[p.own];
+    i64 high = p.by_group ? row.group_end[p.own] : row.isolation_end[p.own];
+    const i64 line = p.address & -size;
+    if (inside && line > low) low = line;
+    if (inside && line + size < high) high = line + size;
+    if (p.first < low) p.first = low;
+    if (p.end > high) p.end = high;
+}
+
+// Cells that an access wants.
+static inline i64 wanted_cells(const ByteRow& row, const Picked& p) {
+    return cell_from(row, p.end) - (cell_from(row, p.first + 1) - 1);
+}
+
+// Gives each access the bytes around its own cell that it may have by now. `r.cell`: one entry per
+// wanted cell of each.
+static inline void shape(const ByteRow& row, u64 key, Reservation& r, Picked* picked, i64 count) {
+    i64 asks = 0;
+    for (i64 i = 0; i < count; i++) {
+        const Picked& p = picked[i];
+        const i64 low = cell_from(row, p.first + 1) - 1, cells = wanted_cells(row, p);
+        for (i64 at = low; at < low + cells; at++, asks++)
+            ask_for(r, asks, asks, row.cell[at], p.episode, 0, p.is_store);
+    }
+    grant(r, asks);
+    asks = 0;
+    for (i64 i = 0; i < count; i++) {
+        Picked& p = picked[i];
+        const i64 begin = cell_from(row, p.first + 1) - 1, cells = wanted_cells(row, p);
+        i64 low = -1, high = (i64)1 << 62;
+        for (i64 at = begin; at < begin + cells; at++, asks++) {
+            if (r.cell[asks] >= 0) continue;
+            if (at < p.own && row.end[at] > low) low = row.end[at];
+            if (at > p.own && row.address[at] < high) high = row.address[at];
+        }
+        const bool insists =
+            p.longest > MAX_ACCESS_BYTES && draw_percent(key, word(p.name, 8, 5), INSIST_PERCENT);
+        if (insists) continue;
+        if (low > p.first) p.first = low;
+        if (high < p.end) p.end = high;
+    }
+}
+
+// Bytes up to the end of its first line, or of the access.
+static inline i64 first_line_end(const Picked& p, i64 line_size) {
+    const i64 end = (p.first & -line_size) + line_size;
+    return end < p.end ? end : p.end;
+}
+
+// Rows of an access: every 8 bytes, and where a line ends.
+static inline i64 pieces_of(const Picked& p, i64 line_size) {
+    const i64 line_end = first_line_end(p, line_size);
+    return (line_end - p.first + 7) / 8 + (p.end - line_end + 7) / 8;
+}
+
+static inline void piece_of(const Picked& p, i64 line_size, i64 part, i64& address, u8& size) {
+    const i64 line_end = first_line_end(p, line_size);
+    const i64 here = (line_end - p.first + 7) / 8;
+    const i64 limit = part < here ? line_end : p.end;
+    address = part < here ? p.first + 8 * part : line_end + 8 * (part - here);
+    size = (u8)(limit - address < 8 ? limit - address : 8);
+}
