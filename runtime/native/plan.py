@@ -1,7 +1,8 @@
 """The plan of a system for the native engine: one list of 64-bit words.
 
 The words are read off a system that was built for Python, so that both engines stand on the same
-construction. Invariant: the run key and the capacities are the only words that differ between
+construction; once enough is known of its machines they are composed (`plan_composer`), to the
+same words. Invariant: the run key and the capacities are the only words that differ between
 two legs of one description; the rest is made once per description and kept.
 """
 
@@ -21,6 +22,7 @@ from runtime.controller.declarations import InPort
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.shapes import Controller
 from runtime.description import SystemDescription
+from runtime.native.plan_composer import Composer
 from runtime.native.plan_words import (
     MAGIC,
     NONE,
@@ -122,6 +124,7 @@ class Plans:
         self.protocol = replace(protocol, machines=_light(protocol.machines))
         self.shape = shape
         self._tables: Tables = {}
+        self._composer = Composer(self.protocol, len(POOLS))
         self._kept: list[tuple[SystemDescription, _Template]] = []
 
     def plan(
@@ -147,11 +150,23 @@ class Plans:
             if known is description or known == description:
                 self._kept.append(self._kept.pop(place))
                 return template
-        system = _quiet_system(self.protocol, description)
-        template = _Template(system, description, self.shape, self._tables)
-        template.census = census(system) if self._counts else None
+        template = self.composed(description) or self.read_off(description)
         self._kept.append((description, template))
         del self._kept[:-_KEPT]
+        return template
+
+    def composed(self, description: SystemDescription) -> _Template | None:
+        """Without a system, if that is enough."""
+        found = None if self._counts else self._composer.compose(description)
+        return None if found is None else _Template(*found)
+
+    def read_off(self, description: SystemDescription) -> _Template:
+        """By building the system."""
+        system = _quiet_system(self.protocol, description)
+        exporter = _Exporter(system, description, self.shape, self._tables)
+        template = _Template(*exporter.words(), exporter.consumers)
+        template.census = census(system) if self._counts else None
+        self._composer.learn(system.controllers, exporter.objects, description)
         return template
 
 
@@ -197,12 +212,9 @@ def _quiet_system(protocol: ProtocolInfo, description: SystemDescription) -> Sys
 class _Template:
     """The words of one description, but for run key, capacities and agents."""
 
-    def __init__(
-        self, system: System, description: SystemDescription, shape: Shape, tables: Tables
-    ) -> None:
-        exporter = _Exporter(system, description, shape, tables)
-        words, self._sizes_at = exporter.words()
-        self._consumers = exporter.consumers
+    def __init__(self, words: list[int], sizes_at: int, consumers: int) -> None:
+        self._sizes_at = sizes_at
+        self._consumers = consumers
         self.census: Census | None = None
         self.array: Words = np.array([word & _MASK64 for word in words], np.uint64)
         self.array.flags.writeable = False
@@ -258,6 +270,8 @@ class _Exporter:
             for group, _ in description.instances_of(machine.MACHINE)
         ]
         """The group of each controller."""
+        self.objects: list[list[int]] = []
+        """The words of each controller's objects, as far as they are written."""
 
     def words(self) -> tuple[list[int], int]:
         """All words, and where those of SizeWord begin."""
@@ -423,6 +437,7 @@ class _Exporter:
             ],
             ControllerList.OBJECTS: self._objects(controller),
         }
+        self.objects.append(lists[ControllerList.OBJECTS])
         return words + _counted(ControllerList, lists)
 
     def _objects(self, controller: Controller) -> list[int]:
