@@ -13,7 +13,7 @@ from slicc.analysis import counts, networks, queues, storage, unused, wakeups
 from slicc.analysis.blocking import cycles
 from slicc.analysis.blocking.waits import Capacities
 from slicc.analysis.facts import MachineFacts
-from slicc.analysis.reachable import SLUGS, STEPS, reachable, walked
+from slicc.analysis.reachable import SLUGS, STEPS, miscounted, reachable, walked
 from slicc.diagnostics.model import Diagnostic
 
 RULES = (*queues.RULES, *wakeups.RULES, *storage.RULES, *networks.RULES, *counts.RULES)
@@ -39,7 +39,10 @@ def analyse(
         found += cycles.cycles(machines, capacities)
     if slugs is None or not set(SLUGS).isdisjoint(slugs):
         known = {(each.slug, each.primary.span) for each in found}
-        walks = reachable(protocol, walked(protocol, steps))
+        met = walked(protocol, steps)
+        if slugs is None or "wrong-count" in slugs:
+            found += miscounted(protocol, met, steps)
+        walks = reachable(protocol, met)
         found += (each for each in walks if (each.slug, each.primary.span) not in known)
     if slugs is None or not set(unused.SLUGS).isdisjoint(slugs):
         found += unused.unused(protocol)

@@ -56,6 +56,14 @@ Fire = Callable[[Frame, str, Value, Value, Value], None]
 """What a trigger does: ends the port by an exception, or returns after a stall."""
 
 
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What the text counts at one place, taken as that much more."""
+
+    count: ir.Expr
+    by: int
+
+
 @dataclass(slots=True)
 class Function:
     """A function with a body; ``body`` is filled in when all are known."""
@@ -91,9 +99,16 @@ def run(body: tuple[Run, ...], frame: Frame) -> Value:
 class Bodies:
     """Makes closures of the bodies of one machine."""
 
-    def __init__(self, machine: ir.Machine, defaults: Defaults, fire: Fire) -> None:
+    def __init__(
+        self,
+        machine: ir.Machine,
+        defaults: Defaults,
+        fire: Fire,
+        correction: Correction | None = None,
+    ) -> None:
         self._defaults = defaults
         self._fire = fire
+        self._correction = correction
         self._permissions = {
             member.name: member.permission.value if member.permission else "NUM"
             for member in machine.states.members
@@ -258,6 +273,18 @@ class Bodies:
 
     def expression(self, node: ir.Expr) -> Evaluate:
         """The expression as a closure."""
+        made = self._expression(node)
+        if self._correction is None or node is not self._correction.count:
+            return made
+        by = self._correction.by
+
+        def corrected(f: Frame) -> Value:
+            found = made(f)
+            return UNKNOWN if found is UNKNOWN else found + by
+
+        return corrected
+
+    def _expression(self, node: ir.Expr) -> Evaluate:
         match node:
             case ir.IntConst(value) | ir.BoolConst(value) | ir.StringConst(value):
                 return lambda f: value

@@ -28,6 +28,7 @@ from slicc.analysis.product.local import (
     Happening,
     Held,
     Machines,
+    Memory,
     Move,
     Outcome,
 )
@@ -57,6 +58,9 @@ _OUTSIDE: Final = (PROCESSOR, PRESSURE, TIMER)
 _LEFT: Final = ("waiting", "unanswered", "kept")
 """What may be left at rest: of several the first, from which the others often follow."""
 _MASK: Final = (1 << 64) - 1
+
+SYSTEMS: Final = (2, 3)
+"""How many there are of each machine that a processor or a DMA engine drives."""
 
 Channels = dict[Channel, tuple[int, ...]]
 T = TypeVar("T")
@@ -120,11 +124,26 @@ class _Walk:
     """Something could not be followed: what is left at rest says nothing."""
 
 
-class Exploration:
-    """Walks; :meth:`run` adds to what was found."""
+class Met(Exception):
+    """Something went wrong in walks that were to show whether anything does."""
 
-    def __init__(self, models: Sequence[Model], driven: int) -> None:
-        self._machines = Machines(models, driven)
+
+class Exploration:
+    """Walks; :meth:`run` adds to what was found.
+
+    ``memory``: of other walks with as many machines. ``strict``: the first happening raises Met.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Model],
+        driven: int,
+        memory: Memory | None = None,
+        strict: bool = False,
+    ) -> None:
+        self._strict = strict
+        self._machines = Machines(models, driven, Memory() if memory is None else memory)
+        self._noted: set[int] = set()
         self._nodes = self._machines.nodes
         self._timed = [index for index, (model, _) in enumerate(self._nodes) if model.timers]
         self._reported: set[Happening] = set()
@@ -254,8 +273,8 @@ class Exploration:
         self, walk: _Walk, found: Findings, attempt: Attempt, channel: Channel, message: int
     ) -> None:
         index, place, _ = channel
-        if not walk.guessed and not attempt.noted:
-            attempt.noted = True
+        if not walk.guessed and id(attempt) not in self._noted:
+            self._noted.add(id(attempt))
             found.met |= attempt.looked
             for happening, unsure in attempt.happenings:
                 if not unsure:
@@ -371,6 +390,8 @@ class Exploration:
         return begin if answered else _last_effect(walk, begin)
 
     def _report(self, found: Findings, happening: Happening, walk: _Walk) -> None:
+        if self._strict:
+            raise Met
         key = replace(happening, source=(happening.source[0], 0), message="")
         if key not in self._reported:
             self._reported.add(key)

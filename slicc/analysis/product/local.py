@@ -138,13 +138,22 @@ class Attempt:
     happenings: list[tuple[Happening, bool]] = field(default_factory=list)
     looked: set[tuple[str, str, str]] = field(default_factory=set)
     doubtful: bool = False
-    noted: bool = False
+
+
+class Memory:
+    """What machines did with messages, for systems of as many machines of the same types."""
+
+    def __init__(self) -> None:
+        self.held = Numbers()
+        self.messages = Numbers()
+        self.requests: dict[tuple[int, str, str, int], int] = {}
+        self.attempts: dict[Model, dict[tuple[Channel, int, int, bool], Attempt]] = {}
 
 
 class Machines:
     """The machines of a small system, and what each does."""
 
-    def __init__(self, models: Sequence[Model], driven: int) -> None:
+    def __init__(self, models: Sequence[Model], driven: int, memory: Memory) -> None:
         self.nodes: list[tuple[Model, tuple[str, int]]] = [
             (model, (model.type, number))
             for model in models
@@ -152,13 +161,13 @@ class Machines:
         ]
         self._counts = dict(Counter(me[0] for _, me in self.nodes))
         self._index = {me: index for index, (_, me) in enumerate(self.nodes)}
-        self.held = Numbers()
-        self.messages = Numbers()
+        self.held = memory.held
+        self.messages = memory.messages
+        self._requests = memory.requests
+        self._known = [memory.attempts.setdefault(model, {}) for model, _ in self.nodes]
         self.unmodelled: Counter[str] = Counter()
         self.polls = 0
         """How often a port was run, which is what a search costs."""
-        self._known: dict[tuple[Channel, int, int, bool], Attempt] = {}
-        self._requests: dict[tuple[int, str, str, int], int] = {}
 
     def start(self) -> tuple[int, ...]:
         """What the machines hold at the start."""
@@ -196,10 +205,10 @@ class Machines:
 
     def attempt(self, channel: Channel, held: int, message: int, fresh: bool = False) -> Attempt:
         """Let a machine look at a message. ``fresh``: its processor asks for it only now."""
-        key = (channel, held, message, fresh)
-        known = self._known.get(key)
+        key, attempts = (channel, held, message, fresh), self._known[channel[0]]
+        known = attempts.get(key)
         if known is None:
-            known = self._known[key] = self._work_out(channel, held, message, fresh)
+            known = attempts[key] = self._work_out(channel, held, message, fresh)
         return known
 
     def _work_out(self, channel: Channel, held: int, message: int, fresh: bool) -> Attempt:
@@ -384,4 +393,4 @@ def _kind(message: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-__all__ = ["LINE", "Attempt", "Channel", "Happening", "Machines", "Move", "Outcome"]
+__all__ = ["LINE", "Attempt", "Channel", "Happening", "Machines", "Memory", "Move", "Outcome"]

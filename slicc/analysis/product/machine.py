@@ -10,7 +10,7 @@ from typing import Any
 
 from slicc import ir
 from slicc.analysis.facts import storage_of
-from slicc.analysis.product.bodies import Bodies, Frame, Run, run
+from slicc.analysis.product.bodies import Bodies, Correction, Frame, Run, run
 from slicc.analysis.product.library import STORES
 from slicc.analysis.product.step import Step
 from slicc.analysis.product.values import LINE, UNKNOWN, Defaults, Unmodelled, Value, constant
@@ -72,13 +72,18 @@ class Unhandled(Exception):
 
 
 class Model:
-    """One machine of the protocol."""
+    """One machine of the protocol. ``shared``: the structures of all machines."""
 
-    def __init__(self, machine: ir.Machine, shared: tuple[ir.Struct, ...]) -> None:
+    def __init__(
+        self,
+        machine: ir.Machine,
+        shared: tuple[ir.Struct, ...],
+        correction: Correction | None = None,
+    ) -> None:
         self.machine = machine
         self.type = machine.machine_type or machine.name
         self.defaults = Defaults((*shared, *machine.structs))
-        self._bodies = Bodies(machine, self.defaults, self._fire)
+        self._bodies = Bodies(machine, self.defaults, self._fire, correction)
         self._bodies.add_methods(shared)
         self._functions = {each.written_name: each for each in machine.functions}
         actions = {each.ref: self._bodies.block(each.body) for each in machine.actions}

@@ -189,6 +189,17 @@ CODES: tuple[Code, ...] = (
         instead="transition(W, LastPart, I) { d_done; r_return; f_free; p_popPart; }",
     ),
     Code(
+        "wrong-count",
+        "a count that is one too large or too small",
+        what="With one more, or one less, at this place nothing is left of what walks find. Every "
+        "number that is assigned\nto a field or compared with a count is tried, by one. Where "
+        f"several places would do, all are labelled.\n{_WALKED}",
+        why="A wrong count is seen elsewhere: as a machine that waits for what has come, or\n"
+        "goes on too early.",
+        example="tbe.parts := tbe.parts - 2;",
+        instead="tbe.parts := tbe.parts - 1;",
+    ),
+    Code(
         "two-writers",
         "two machines that may write a line at the same time",
         what="Two machines of one type are in states whose permission is `Read_Write`, for the "
