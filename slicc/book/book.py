@@ -22,13 +22,13 @@ from slicc.book.places import Place, in_one_page, in_pages
 from slicc.book.run_pictures import RunPicture, fitting
 from slicc.book.state_diagram import GraphvizMissing, render_diagram, state_diagram
 from slicc.book.transition_table import MachineView, SourceView, Tables, asset
-from slicc.codegen.rendering import render
 from slicc.coverage.results import NOTHING, Results
 from slicc.diagnostics.model import Diagnostic
 from slicc.source import SourceFile
 from slicc.text.data import script_json
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
+from slicc.text.templates import render
 
 _TOO_MANY_EDGES = 600
 """Graphviz would take minutes, and nothing could be read."""

@@ -20,11 +20,11 @@ from slicc.analysis.sends import sends_of
 from slicc.book.overlays import UNKNOWN, Known, Mutants, Overlays
 from slicc.book.places import Place, in_one_page
 from slicc.book.state_graph import state_graph, waiting_transitions
-from slicc.codegen.rendering import render
 from slicc.coverage.results import NOTHING, Results
 from slicc.source import SourceFile, Span
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
+from slicc.text.templates import render
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicc.cli.options import Color, CompilerOptions, DiagnosticFormat
+from slicc.garbage import uncollected
 from slicc.text.command.exit_status import FOUND, Stop
 from slicc.text.command.progress import colored
-from slicc.text.garbage import uncollected
 from slicc.text.terminal import own
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from slicc.codegen.rendering import render
 from slicc.diff.comparison import Change, Difference, Lines, Section
 from slicc.text.escapes import visible
 from slicc.text.markup import markdown_block, markdown_text, page_text
+from slicc.text.templates import render
 
 _WORDS = {"+": "added", "-": "removed", "~": "changed"}
 

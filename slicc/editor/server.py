@@ -27,9 +27,9 @@ from slicc.editor.hover import hover
 from slicc.editor.navigation import Symbol, definitions, outline, references
 from slicc.editor.positions import Units, change, offset_of, place_of, real, utf8, utf16
 from slicc.editor.project import Project
+from slicc.garbage import collect_all, set_aside, uncollected
 from slicc.resolve.scope.uses import NameKind
 from slicc.source import SourceFile, Span
-from slicc.text.garbage import collect_all, set_aside, uncollected
 
 _LOG = logging.getLogger(__name__)
 _DELAY_SECONDS: Final = 0.15

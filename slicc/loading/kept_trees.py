@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from slicc.garbage import uncollected
 from slicc.parser.plain_parser import lark_version
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
 from slicc.text import private_files
-from slicc.text.garbage import uncollected
 
 LEAST: Final = 2_000
 """Characters: shorter texts are parsed in a few milliseconds."""

@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from slicc.diagnostics.model import DiagnosticSink
+from slicc.garbage import uncollected
 from slicc.parser.ast_builder import TreeBuilder
 from slicc.parser.limits import within_limits
 from slicc.parser.plain_parser import PlainParser, keep_table, kept_parser, table_of
 from slicc.source import BUILTIN, SourceFile
 from slicc.syntax import nodes as syntax
-from slicc.text.garbage import uncollected
 
 if TYPE_CHECKING:
     from lark import Lark, Token

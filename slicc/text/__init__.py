@@ -1,7 +1,8 @@
-"""Text between the user and us: escaping, command lines, files.
+"""Text between the user and us: escaping, command lines, templates, files.
 
 Names of files, folders and machines, descriptions and contents of files may have any character.
 Each destination (sources, pages, data, a terminal) is one module here and states its rule; no
 other package escapes. `command` is what the commands share. Invariant: this package imports nothing
-of ours, and nothing heavy but for typer in `command.command_line`.
+of ours, and nothing heavy but for typer in `command.command_line` and, for a template that is
+filled in, Jinja.
 """

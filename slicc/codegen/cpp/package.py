@@ -28,9 +28,9 @@ from slicc.codegen.cpp.names import ProtocolNames
 from slicc.codegen.cpp.source_sites import Place, Sites
 from slicc.codegen.files import Package as Package
 from slicc.codegen.python.names import ProtocolNames as ReportedNames
-from slicc.codegen.rendering import render
 from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
+from slicc.text.templates import render
 
 SITES = "sites.json"
 METADATA = "metadata.json"

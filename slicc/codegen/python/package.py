@@ -18,10 +18,10 @@ from slicc.codegen.python.imports import Imports
 from slicc.codegen.python.line_map import Marks, Row, file_name
 from slicc.codegen.python.machine import ControllerWriter
 from slicc.codegen.python.names import ProtocolNames
-from slicc.codegen.rendering import render
 from slicc.text import python_source
 from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
+from slicc.text.templates import render
 
 LINE_MAP = "linemap.json"
 MARKER = "py.typed"

@@ -14,17 +14,15 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from protocols.transition_texts import Cell, TransitionText
 from slicc.text.data import script_json
 from slicc.text.files import write_whole
 from slicc.text.markup import page_text
+from slicc.text.templates import render
 from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.html.page_data import page_data
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 _SCRIPTS: Final = ("dom", "model", "layout", "diagram", "panels", "tables", "main")
 _PACKAGE: Final = "tester.diagnosis.html"
@@ -59,7 +57,10 @@ def page_of(recording: Recording, page: Page) -> str:
     script = _script()
     verdict = "passed" if finding is None else finding.verdict.value
     name = leg.protocol.name
-    return _template().render(
+    return render(
+        _PACKAGE,
+        "page.html.jinja",
+        escape=True,
         title=page_text(f"{name}: {verdict}, seed {leg.seed}, leg {leg.number}"),
         verdict=verdict,
         passed=finding is None,
@@ -112,18 +113,3 @@ def _script() -> str:
 @cache
 def _asset(name: str) -> str:
     return (files(_PACKAGE) / "assets" / name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader(_PACKAGE),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("page.html.jinja")

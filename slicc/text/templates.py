@@ -1,4 +1,4 @@
-"""Templates of the backends, laid out.
+"""Templates of code and pages, laid out.
 
 Compiling a template takes ten times as long as filling it in, so its code is kept between runs.
 Invariant: a template that names what its view does not have is an error, never a blank; kept code

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from slicc.text.garbage import collect_all, set_aside, uncollected
+from slicc.garbage import collect_all, set_aside, uncollected
 
 
 def test_the_collector_is_as_before() -> None:

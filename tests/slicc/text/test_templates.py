@@ -9,8 +9,8 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from slicc.codegen import rendering
-from slicc.codegen.rendering import render
+from slicc.text import templates
+from slicc.text.templates import render
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def write(place: Path, text: str) -> None:
 
 def rendered(escape: bool = False, **values: str) -> str:
     """As another process would."""
-    rendering._environment.cache_clear()
+    templates._environment.cache_clear()
     return render("kept_package", "one.txt", escape=escape, **values)
 
 
@@ -61,8 +61,8 @@ def test_another_text_or_escaping_is_compiled_anew(kept: Path) -> None:
 def test_code_that_is_none_is_compiled_anew(kept: Path) -> None:
     rendered(name="world")
     (stored,) = (kept / "cache" / "slicc").iterdir()
-    key = rendering.private_files.load(stored.name)
+    key = templates.private_files.load(stored.name)
     assert key is not None
     for nonsense in (b"", b"nonsense", marshal.dumps("no code")[:-3]):
-        rendering.private_files.store(stored.name, key[:32] + nonsense)
+        templates.private_files.store(stored.name, key[:32] + nonsense)
         assert rendered(name="world") == "hello world\n"
