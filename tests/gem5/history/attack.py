@@ -3,14 +3,16 @@
 The campaign goes on behind failures and leaves out what makes them, as ``gpu-tester --go-on`` does;
 or leaves out, in one campaign after the other, what is given.
 
-``python -m tests.gem5.history.attack DRIVER EPISODES SEED [ROUNDS]`` prints the answer as JSON.
-``ROUNDS``: what each campaign leaves out, as such an answer has it. A process of its own for each,
-so that no text can stop the table.
+``python -m tests.gem5.history.attack SECONDS DRIVER EPISODES SEED [ROUNDS]`` prints the answer as
+JSON. ``SECONDS``: the most processor time; ``ROUNDS``: what each campaign leaves out, as such an
+answer has it. A process of its own for each, so that no text can stop the table.
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -30,7 +32,7 @@ from tester.errors import ConfigError
 from tester.execution.events import VALUE_VERDICTS
 
 LIMIT: Final = 900
-"""Seconds for one text and seed."""
+"""Seconds of processor time for one text and seed: they do not depend on what else runs here."""
 _WRONG_DATA: Final = frozenset(verdict.value for verdict in VALUE_VERDICTS)
 _MOST_FAILURES: Final = 40
 """Failing legs of one text and seed; they take longer than those that pass."""
@@ -102,15 +104,16 @@ def _failures(campaign: Campaign) -> tuple[dict[str, int], dict[str, list[int]]]
     return failures, legs
 
 
-def attack_apart(driver: Path, episodes: int, seed: int, wanted: Wanted | None = None) -> Answer:
-    """The same in a process of its own, with a limit of time."""
-    command = [sys.executable, "-m", __name__, str(driver), str(episodes), str(seed)]
+def attack_apart(
+    driver: Path, episodes: int, seed: int, wanted: Wanted | None = None, limit: int = LIMIT
+) -> Answer:
+    """The same in a process of its own, with a limit of its processor time in seconds."""
+    command = [sys.executable, "-m", __name__, str(limit), str(driver), str(episodes), str(seed)]
     if wanted is not None:
         command.append(msgspec.json.encode(wanted).decode())
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=_quick())
-    except subprocess.TimeoutExpired:
-        return Answer(refused=f"no verdict in {LIMIT} s")
+    done = subprocess.run(command, capture_output=True, text=True, env=_quick())
+    if done.returncode == -signal.SIGXCPU:
+        return Answer(refused=f"no verdict in {limit} s of processor time")
     if done.returncode:
         return Answer(refused=f"error of ours: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Answer)
@@ -127,6 +130,8 @@ def _first_error(text: str) -> str:
 
 
 if __name__ == "__main__":
-    path, episodes_, seed_, *given = sys.argv[1:]
+    seconds, path, episodes_, seed_, *given = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
     rounds_ = msgspec.json.decode(given[0], type=list[list[LeftOut]]) if given else None
     print(msgspec.json.encode(attack(Path(path), int(episodes_), int(seed_), rounds_)).decode())
