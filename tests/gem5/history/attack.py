@@ -24,7 +24,7 @@ import msgspec
 
 from protocols.loader import ProtocolBroken, ProtocolMissing, load_protocol
 from runtime.description import DescriptionError
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign, Options, ending_of, kind_of
 from tester.campaign.left_out import LeftOut, Rounds
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
@@ -41,7 +41,7 @@ _MOST_FAILURES: Final = 40
 @dataclass(frozen=True, slots=True)
 class Round:
     """One campaign. ``left_out``: what it did without; ``failures``: what went wrong and where, and
-    the episodes before it was first seen; ``legs``: that failed."""
+    the episodes before it was first seen, a hang also with what is stuck; ``legs``: that failed."""
 
     left_out: tuple[LeftOut, ...] = ()
     failures: dict[str, int] = field(default_factory=dict)
@@ -94,11 +94,14 @@ def _failures(campaign: Campaign) -> tuple[dict[str, int], dict[str, list[int]]]
     number = episodes = failed = 0
     while episodes < campaign.options.episodes and failed < _MOST_FAILURES:
         leg = campaign.plan(number).leg
-        kind = campaign.failure_of(leg)  # natively alone: no report is wanted
-        if kind:
+        run = campaign.tried(leg)  # natively alone: no report is wanted
+        finding = run.outcome.finding
+        if finding is not None:
             failed += 1
+            kind = kind_of(run, finding)
             legs.setdefault(kind, []).append(number)
-            failures.setdefault("wrong data" if kind in _WRONG_DATA else kind, episodes)
+            for each in (kind, ending_of(run)):
+                failures.setdefault("wrong data" if each in _WRONG_DATA else each, episodes)
         episodes += leg.program.episodes
         number += 1
     return failures, legs
