@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from runtime.description import DefectDescription, SystemDescription
-from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
+from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options, ending_of, kind_of
 from tester.errors import ConfigError
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
+from tester.program.replay_file import Leg
 from tester.scenario.machine_roles import agent_kinds, find_roles
 
 LEGS: Final = 8
@@ -27,6 +28,8 @@ ROUNDS: Final = 4
 """Campaigns that go on behind failures: each leaves out what made the one before fail."""
 _TOGETHER: Final = 3
 """Things, at most, that are left out together because none alone is enough."""
+_DEEP: Final = 5
+"""Things, at most, that a single leg is drawn without."""
 _OTHERS: Final = 24
 """Legs that are tried besides: what was changed may have turned the failing ones by chance."""
 _WRONG_DATA: Final = frozenset(verdict.value for verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS))
@@ -132,6 +135,85 @@ class Rounds:
             self.left_out = (UNJUDGED,)
             found = [UNJUDGED]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Leg ``number`` drawn without things that it alone does without, the latest last; how it
+    fails then (empty: it passes), as `tester.campaign.campaign.kind_of` and ``ending_of`` say."""
+
+    number: int
+    left_out: tuple[LeftOut, ...]
+    kind: str = ""
+    ending: str = ""
+
+    def run(self, campaign: Campaign, on_progress: Callable[[AnyRun], None] | None = None) -> Apart:
+        """The same on a campaign's protocol, which may fail otherwise. Raises ConfigError."""
+        run = campaign.tried(self.leg(campaign), on_progress)
+        finding = run.outcome.finding
+        kind = "" if finding is None else kind_of(run, finding)
+        return replace(self, kind=kind, ending=ending_of(run))
+
+    def leg(self, campaign: Campaign) -> Leg:
+        """It, drawn from a campaign that leaves out none of that."""
+        return _without(campaign, self.left_out).plan(self.number).leg
+
+
+def _without(campaign: Campaign, left_out: Iterable[LeftOut]) -> Campaign:
+    options = replace(campaign.options, episodes=NO_END)
+    for each in left_out:
+        options = each.of(options)
+    return Campaign(campaign.protocol, options, campaign.engine)
+
+
+def apart(
+    campaign: Campaign,
+    failures: Mapping[str, Sequence[int]],
+    on_progress: Callable[[AnyRun], None] | None = None,
+) -> Iterator[Apart]:
+    """Each failing leg again without the first thing that changes how it fails, then without one
+    thing more, until it passes or no single thing changes that.
+
+    `behind` leaves a thing out of all legs, and with it each fault that needs this thing and
+    something else. Here the other legs keep it. ``failures``: as for `behind`.
+    """
+    enough: dict[str, list[LeftOut]] = {}
+    for number, kind in sorted((each, kind) for kind, legs in failures.items() for each in legs):
+        seen = [kind]
+        left_out: tuple[LeftOut, ...] = ()
+        while seen[-1] and len(left_out) < _DEEP and not _is_runaway(seen[-1]):
+            known = enough.setdefault(seen[-1], [])
+            step = _changed(campaign, Apart(number, left_out), seen, known, on_progress)
+            if step is None:
+                break
+            yield step
+            left_out = step.left_out
+            seen.append(step.kind)
+
+
+def _changed(
+    campaign: Campaign,
+    before: Apart,
+    seen: Sequence[str],
+    known: list[LeftOut],
+    on_progress: Callable[[AnyRun], None] | None,
+) -> Apart | None:
+    """The leg without one thing more, so that it fails as it never did. ``known``: what was enough
+    for legs that failed alike; it is tried first, and the new one is added."""
+    more = [*_candidates(_without(campaign, before.left_out))]
+    for each in (
+        *(one for one in known if one in more),
+        *(one for one in more if one not in known),
+    ):
+        try:
+            now = replace(before, left_out=(*before.left_out, each)).run(campaign, on_progress)
+        except ConfigError:  # no agents are left that can hand over
+            continue
+        if not any(alike(now.kind, kind) for kind in seen):
+            if each not in known:
+                known.append(each)
+            return now
+    return None
 
 
 def behind(

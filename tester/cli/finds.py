@@ -41,6 +41,9 @@ class Finds:
         self.lost = 0
         return legs
 
+    def __contains__(self, kind: str) -> bool:
+        return kind in self._by_kind
+
     def __bool__(self) -> bool:
         return bool(self._by_kind)
 

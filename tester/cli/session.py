@@ -116,6 +116,10 @@ class Session:
         self.record = RunRecord()
         self._earlier: list[Campaign] = []
         self._rounds: _Rounds | None = None
+        self._failing: dict[str, list[int]] = {}
+        """Legs of the first campaign, by how they failed."""
+        self._alone = 0
+        """Legs that were run without things of their own."""
         self._tracer: Tracer | None = None
         if trace is not None:
             from tester.cli.trace_output import Tracer
@@ -229,9 +233,11 @@ class Session:
         """
         from tester.campaign.left_out import Rounds
 
+        failing = self.finds.take_legs()
         if self._rounds is None:
             self._rounds = Rounds()
-        without = self._rounds.next(self.campaign, self.finds.take_legs(), self.check_time)
+            self._failing = failing
+        without = self._rounds.next(self.campaign, failing, self.check_time)
         if without:
             self._earlier.append(self.campaign)
             drawn = self._earlier[0].options
@@ -242,6 +248,23 @@ class Session:
             names = ", ".join(each.what for each in without)
             self.say(f"\nbehind these failures, without {names}")
         return bool(without)
+
+    def look_behind_legs(self) -> None:
+        """Run failing legs again, each without what makes it fail, and report what is new.
+
+        Raises OutOfTime.
+        """
+        from tester.campaign.left_out import apart
+
+        first = (*self._earlier, self.campaign)[0]
+        for each in apart(first, self._failing, self.check_time):
+            if each.kind and each.kind not in self.finds:
+                names = ", ".join(one.what for one in each.left_out)
+                self.say(f"\nbehind the failure of leg {each.number}, without {names}")
+                self._alone += 1
+                failed = self.leg(each.leg(first))
+                if failed is not None:
+                    self.go_on(*failed)
 
     # ------------------------------------------------------------------ output
 
@@ -379,6 +402,8 @@ class Session:
         if self.file is not None:
             return self.file
         round_ = f"-round{len(self._earlier) + 1}" if self._earlier else ""
+        if self._alone:
+            round_ = f"-alone{self._alone}"
         name = f"{self.protocol.identity.name}-seed{leg.seed}{round_}-leg{leg.number}.leg"
         path = self._output / name
         try:

@@ -149,8 +149,12 @@ class Series:
         return failed
 
     def _look_behind(self, session: Session) -> bool:
+        """Whether there is another campaign; after the last one, single legs are looked at."""
         try:
-            return session.look_behind()
+            if session.look_behind():
+                return True
+            session.look_behind_legs()
+            return False
         except OutOfTime:
             self._say_stopped(session, "; what is behind these failures was not looked for")
             return False

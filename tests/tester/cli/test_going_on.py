@@ -128,3 +128,23 @@ def test_what_makes_legs_fail_is_left_out_behind_them(
     assert int(episodes.replace(",", "")) > 600, "both campaigns count"
     for file in re.findall(r"OUT/(\S+\.leg)$", second, re.M):
         assert (tmp_path / "1" / file).exists()
+
+
+def test_a_failing_leg_is_run_again_without_what_makes_it_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What hides behind legs that fail, although no campaign without anything is run."""
+    bugs = [BY_NAME["mi-dma-read-leaves-a-transaction"], BY_NAME["mi-late-putx-not-expected"]]
+    main, left = plant_together(bugs, tmp_path)
+    assert not left
+    monkeypatch.setattr("tester.campaign.left_out.ROUNDS", 1)
+    options = RunOptions(
+        protocol=str(main), episodes=200, seed=6, go_on=True, output=tmp_path, no_shrink=True
+    )
+    assert run(options) == 1
+    first, alone = capsys.readouterr().out.split(
+        "behind the failure of leg 3, without agents on DMA\n"
+    )
+    assert "PUTX_NotOwner" not in first
+    assert "PUTX_NotOwner" in alone.partition("different failures")[0]
+    assert list(tmp_path.glob("*-alone1-leg3.leg"))
