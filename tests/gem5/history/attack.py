@@ -1,11 +1,11 @@
 """One text against the default campaign: refused, or how it failed in campaign after campaign.
 
-The campaign goes on behind failures and leaves out what makes them, as ``gpu-tester --go-on`` does;
-or leaves out, in one campaign after the other, what is given.
+The campaign goes on behind failures and leaves out what makes them, first everywhere, then in each
+failing leg alone, as ``gpu-tester --go-on`` does; or does the same as on another text.
 
-``python -m tests.gem5.history.attack SECONDS DRIVER EPISODES SEED [ROUNDS]`` prints the answer as
-JSON. ``SECONDS``: the most processor time; ``ROUNDS``: what each campaign leaves out, as such an
-answer has it. A process of its own for each, so that no text can stop the table.
+``python -m tests.gem5.history.attack SECONDS DRIVER EPISODES SEED`` prints the answer as JSON.
+``SECONDS``: the most processor time. Standard input: nothing, or the rounds of such an answer, to
+be run again. A process of its own for each, so that no text can stop the table.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,7 @@ import msgspec
 from protocols.loader import ProtocolBroken, ProtocolMissing, load_protocol
 from runtime.description import DescriptionError
 from tester.campaign.campaign import Campaign, Options, ending_of, kind_of
-from tester.campaign.left_out import LeftOut, Rounds
+from tester.campaign.left_out import Apart, LeftOut, Rounds, apart
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
@@ -41,11 +41,16 @@ _MOST_FAILURES: Final = 40
 @dataclass(frozen=True, slots=True)
 class Round:
     """One campaign. ``left_out``: what it did without; ``failures``: what went wrong and where, and
-    the episodes before it was first seen, a hang also with what is stuck; ``legs``: that failed."""
+    the episodes before it was first seen, a hang also with what is stuck; ``legs``: that failed.
+
+    ``apart``: not a campaign, but failing legs of the one that leaves nothing out, each without
+    things of its own; if there are none yet, they are searched for.
+    """
 
     left_out: tuple[LeftOut, ...] = ()
     failures: dict[str, int] = field(default_factory=dict)
     legs: int = 0
+    apart: tuple[Apart, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,64 +66,111 @@ class Answer:
         return {kind: at for each in reversed(self.rounds) for kind, at in each.failures.items()}
 
 
-Wanted = Sequence[Sequence[LeftOut]]
-"""What each campaign leaves out."""
-
-
-def attack(driver: Path, episodes: int, seed: int, wanted: Wanted | None = None) -> Answer:
+def attack(driver: Path, episodes: int, seed: int, wanted: Sequence[Round] | None = None) -> Answer:
     """The default campaign on a text, in this process, and what goes on behind it."""
     try:
         protocol = load_protocol(str(driver), native=True)
         engine = choose(Choice.auto, protocol, lambda text: None)
-        search = Rounds()
-        rounds: list[Round] = []
-        while wanted is None or len(rounds) < len(wanted):
-            left_out = search.left_out if wanted is None else (*wanted[len(rounds)],)
+
+        def campaign(left_out: Sequence[LeftOut]) -> Campaign:
             options = Options(seed, episodes)
             for each in left_out:
                 options = each.of(options)
-            campaign = Campaign(protocol, options, engine)
-            failures, legs = _failures(campaign)
-            rounds.append(Round(left_out, failures, sum(map(len, legs.values()))))
-            if wanted is None and not search.next(campaign, legs):
+            return Campaign(protocol, options, engine)
+
+        if wanted is not None:
+            return Answer(rounds=(*(_again(campaign(each.left_out), each) for each in wanted),))
+        search = Rounds()
+        rounds: list[Round] = []
+        first: _Failing | None = None
+        while True:
+            now = campaign(search.left_out)
+            failing = _failing(now)
+            first = first or failing
+            rounds.append(failing.round(search.left_out))
+            if not search.next(now, failing.legs):
                 break
+        if first.legs:
+            rounds.append(_apart(campaign(()), first))
     except (ProtocolBroken, ProtocolMissing, DescriptionError, ConfigError) as error:
         return Answer(refused=_first_error(str(error)))
     return Answer(rounds=(*rounds,))
 
 
-def _failures(campaign: Campaign) -> tuple[dict[str, int], dict[str, list[int]]]:
-    """Run it: the episodes before each kind of failure, and the failing legs by exact kind."""
-    failures: dict[str, int] = {}
-    legs: dict[str, list[int]] = {}
-    number = episodes = failed = 0
-    while episodes < campaign.options.episodes and failed < _MOST_FAILURES:
+def _again(campaign: Campaign, wanted: Round) -> Round:
+    if wanted.apart is None:
+        return _failing(campaign).round(wanted.left_out)
+    if not wanted.apart:
+        return _apart(campaign, _failing(campaign))
+    return _steps([each.run(campaign) for each in wanted.apart], {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Failing:
+    """``failures``: as in a round; ``legs``: numbers by kind; ``at``: episodes before each."""
+
+    failures: dict[str, int] = field(default_factory=dict)
+    legs: dict[str, list[int]] = field(default_factory=dict)
+    at: dict[int, int] = field(default_factory=dict)
+
+    def round(self, left_out: tuple[LeftOut, ...]) -> Round:
+        return Round(left_out, self.failures, len(self.at))
+
+
+def _failing(campaign: Campaign) -> _Failing:
+    """Run it."""
+    found = _Failing()
+    number = episodes = 0
+    while episodes < campaign.options.episodes and len(found.at) < _MOST_FAILURES:
         leg = campaign.plan(number).leg
         run = campaign.tried(leg)  # natively alone: no report is wanted
         finding = run.outcome.finding
         if finding is not None:
-            failed += 1
             kind = kind_of(run, finding)
-            legs.setdefault(kind, []).append(number)
-            for each in (kind, ending_of(run)):
-                failures.setdefault("wrong data" if each in _WRONG_DATA else each, episodes)
+            found.legs.setdefault(kind, []).append(number)
+            found.at[number] = episodes
+            _note(found.failures, episodes, kind, ending_of(run))
         episodes += leg.program.episodes
         number += 1
-    return failures, legs
+    return found
+
+
+def _apart(campaign: Campaign, failing: _Failing) -> Round:
+    return _steps([*apart(campaign, failing.legs)], failing.at)
+
+
+def _steps(steps: Sequence[Apart], at: Mapping[int, int]) -> Round:
+    """``at``: episodes before each leg."""
+    failures: dict[str, int] = {}
+    last: dict[int, str] = {}
+    for each in steps:
+        last[each.number] = each.kind
+        if each.kind:
+            _note(failures, at.get(each.number, 0), each.kind, each.ending)
+    return Round((), failures, sum(map(bool, last.values())), (*steps,))
+
+
+def _note(failures: dict[str, int], episodes: int, *kinds: str) -> None:
+    for kind in kinds:
+        failures.setdefault("wrong data" if kind in _WRONG_DATA else kind, episodes)
 
 
 def attack_apart(
-    driver: Path, episodes: int, seed: int, wanted: Wanted | None = None, limit: int = LIMIT
+    driver: Path,
+    episodes: int,
+    seed: int,
+    wanted: Sequence[Round] | None = None,
+    limit: int = LIMIT,
 ) -> Answer:
     """The same in a process of its own, with a limit of its processor time in seconds."""
     command = [sys.executable, "-m", __name__, str(limit), str(driver), str(episodes), str(seed)]
-    if wanted is not None:
-        command.append(msgspec.json.encode(wanted).decode())
-    done = subprocess.run(command, capture_output=True, text=True, env=_quick())
+    given = b"" if wanted is None else msgspec.json.encode(wanted)
+    done = subprocess.run(command, input=given, capture_output=True, env=_quick())
     if done.returncode == -signal.SIGXCPU:
         return Answer(refused=f"no verdict in {limit} s of processor time")
     if done.returncode:
-        return Answer(refused=f"error of ours: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
+        why = done.stderr.decode().strip().splitlines() or ["?"]
+        return Answer(refused=f"error of ours: {why[-1]}")
     return msgspec.json.decode(done.stdout.splitlines()[-1], type=Answer)
 
 
@@ -133,8 +185,9 @@ def _first_error(text: str) -> str:
 
 
 if __name__ == "__main__":
-    seconds, path, episodes_, seed_, *given = sys.argv[1:]
+    seconds, path, episodes_, seed_ = sys.argv[1:]
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
-    rounds_ = msgspec.json.decode(given[0], type=list[list[LeftOut]]) if given else None
+    given_ = sys.stdin.buffer.read()
+    rounds_ = msgspec.json.decode(given_, type=list[Round]) if given_ else None
     print(msgspec.json.encode(attack(Path(path), int(episodes_), int(seed_), rounds_)).decode())

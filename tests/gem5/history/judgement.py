@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from tester.campaign.left_out import FEW, LeftOut
-from tests.gem5.history.attack import Answer, attack_apart
+from tests.gem5.history.attack import Answer, Round, attack_apart
 
 FURTHER: Final = (3, 4, 5, 6)
 """Seeds by which an unclear failure is attributed to the fault, or not."""
+_QUICK: Final = (Round(), Round(apart=()))
+"""The campaign that leaves nothing out, and its failing legs: a part of what goes on behind it."""
 _LOOKED_AT: Final = 3
 """Campaigns that are run again with them."""
 
@@ -57,31 +59,36 @@ class Judgement:
 
 
 def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Judgement:
-    """Attack both texts with every seed, the mended one in the campaigns of the faulty one.
+    """Attack both texts with every seed, the mended one in the campaigns of the faulty one; first
+    without what takes longest.
 
     What one seed alone shows is looked at with further seeds: they tell whether a failure that was
     seen is of the fault, they find nothing by themselves.
     """
-    faulty = [attack_apart(before, episodes, seed) for seed in seeds]
-    if any(answer.refused for answer in faulty):
-        return compare(faulty, [])
-    wanted = [[round_.left_out for round_ in answer.rounds] for answer in faulty]
-    mended = [
-        attack_apart(after, episodes, seed, rounds)
-        for seed, rounds in zip(seeds, wanted, strict=True)
-    ]
-    judgement = compare(faulty, mended)
+    for wanted in (_QUICK, None):
+        faulty = [attack_apart(before, episodes, seed, wanted) for seed in seeds]
+        if any(answer.refused for answer in faulty):
+            return compare(faulty, [])
+        mended = [
+            attack_apart(after, episodes, seed, answer.rounds)
+            for seed, answer in zip(seeds, faulty, strict=True)
+        ]
+        judgement = compare(faulty, mended)
+        if judgement.verdict is Verdict.FOUND:
+            break
     if judgement.verdict is not Verdict.UNCLEAR:
         return judgement
     seen = sorted(suspects(faulty, mended), key=lambda each: not each.clean)
-    rounds: list[tuple[LeftOut, ...]] = []
+    rounds: list[Round] = []
     for each in seen:
-        if each.left_out not in rounds:
-            rounds.append(each.left_out)
-    again, never = (
-        [attack_apart(text, episodes, seed, rounds[:_LOOKED_AT]) for seed in FURTHER]
-        for text in (before, after)
-    )
+        wanted = Round(each.left_out, apart=() if each.apart else None)
+        if wanted not in rounds:
+            rounds.append(wanted)
+    again = [attack_apart(before, episodes, seed, rounds[:_LOOKED_AT]) for seed in FURTHER]
+    never = [
+        attack_apart(after, episodes, seed, answer.rounds)
+        for seed, answer in zip(FURTHER, again, strict=True)
+    ]
     return confirmed(seen, again, [*mended, *never]) or _unclear(seen)
 
 
@@ -131,7 +138,8 @@ def compare(faulty: Sequence[Answer], mended: Sequence[Answer]) -> Judgement:
 class Suspect:
     """A failure of the faulty text in a campaign in which the mended one does not fail so.
 
-    ``seed``: its place among the seeds; ``clean``: the mended text passed that campaign.
+    ``seed``: its place among the seeds; ``clean``: the mended text passed that campaign; ``apart``:
+    seen in a leg without things of its own, and nowhere in the mended text.
     """
 
     kind: str
@@ -139,20 +147,24 @@ class Suspect:
     left_out: tuple[LeftOut, ...]
     seed: int
     clean: bool
+    apart: bool = False
 
     @property
     def found(self) -> Judgement:
         """That it is the row's."""
         without = ", ".join(each.what for each in self.left_out)
+        if self.apart:
+            without = "what made single legs fail"
         return Judgement(Verdict.FOUND, self.kind, self.episodes, without)
 
 
 def suspects(faulty: Sequence[Answer], mended: Sequence[Answer]) -> list[Suspect]:
     """In the order of seeds and campaigns."""
     return [
-        Suspect(kind, episodes, before.left_out, seed, not after.failures)
+        Suspect(kind, episodes, before.left_out, seed, not after.failures, apart)
         for seed, (one, other) in enumerate(zip(faulty, mended, strict=True))
         for before, after in zip(one.rounds, other.rounds, strict=True)
+        for apart in (before.apart is not None,)
         for kind, episodes in before.failures.items()
-        if kind not in after.failures
+        if kind not in (other.failures if apart else after.failures)
     ]

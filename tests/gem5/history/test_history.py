@@ -85,16 +85,26 @@ def test_further_seeds_say_whose_a_failure_is() -> None:
 
 def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
     driver = BY_NAME["mi-fill-wakes-nothing"].plant(tmp_path)
-    answer = attack(driver, 300, 1, [[]])
+    answer = attack(driver, 300, 1, [Round()])
     assert {"hang", "hang load"} <= answer.failures.keys(), "and what is stuck"
-    (without,) = attack(driver, 100, 1, [[LeftOut("many", {"units": 1, "dmas": 0})]]).rounds
+    few = LeftOut("many", {"units": 1, "dmas": 0})
+    (without,) = attack(driver, 100, 1, [Round((few,))]).rounds
     assert without.left_out[0].what == "many" and not without.failures
-    assert attack_apart(driver, 300, 1, [[]]) == answer, "through JSON"
-    out_of_time = attack_apart(driver, 10**9, 1, [[]], limit=1)
+    assert attack_apart(driver, 300, 1, [Round()]) == answer, "through JSON"
+    out_of_time = attack_apart(driver, 10**9, 1, [Round()], limit=1)
     assert out_of_time.refused == "no verdict in 1 s of processor time"
     broken = tmp_path / "Broken.slicc"
     broken.write_text('protocol "Broken";\ninclude "nothing.sm";\n', encoding="utf-8")
     assert "nothing.sm" in attack(broken, 10, 1).refused
+
+
+def test_legs_that_fail_are_attacked_again_without_what_makes_them(tmp_path: Path) -> None:
+    driver = BY_NAME["mi-dma-read-leaves-a-transaction"].plant(tmp_path)
+    (alone,) = attack(driver, 300, 1, [Round(apart=())]).rounds
+    assert alone.apart
+    assert {each.left_out[0].what for each in alone.apart} == {"agents on DMA"}
+    assert not alone.failures and not alone.legs
+    assert attack_apart(driver, 300, 1, [alone]).rounds == (alone,)
 
 
 def test_both_texts_come_out_of_a_clone(tmp_path: Path) -> None:
