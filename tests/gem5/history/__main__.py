@@ -1,4 +1,7 @@
-"""``python -m tests.gem5.history --clone DIR``: attack every row, and print the table."""
+"""``python -m tests.gem5.history --clone DIR``: attack every row, and print the table.
+
+Where a mended text fails as well, the commit that repairs this is looked for among those after it.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.gem5.history.judgement import Judgement, Verdict, judge
+from tests.gem5.history.repairs import failures_of, repairs
 from tests.gem5.history.rows import ROWS, Row
-from tests.gem5.history.texts import both_texts
+from tests.gem5.history.texts import both_texts, later_commits
 
 EPISODES = 5000
 SEEDS = (1, 2)
@@ -24,22 +28,38 @@ def main() -> None:
     parser.add_argument("--row", action="append", default=[], help="only this commit")
     parser.add_argument("--episodes", type=int, default=EPISODES)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--later",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="look for the later commits that repair what fails with mended texts too",
+    )
     given = parser.parse_args()
     rows = [row for row in ROWS if not given.row or row.commit in given.row]
 
-    def judged(row: Row) -> Judgement:
+    fails = {
+        protocol: failures_of(given.clone, protocol, given.episodes, SEEDS)
+        for protocol in {row.protocol for row in rows}
+    }
+
+    def judged(row: Row) -> tuple[Judgement, str]:
         if row.undetectable:
-            return Judgement(Verdict.UNDETECTABLE, row.undetectable)
+            return Judgement(Verdict.UNDETECTABLE, row.undetectable), ""
         with TemporaryDirectory() as directory:
             before, after = both_texts(given.clone, row, Path(directory))
-            return judge(before, after, given.episodes, SEEDS)
+            result = judge(before, after, given.episodes, SEEDS)
+            if not result.still or not given.later:
+                return result, ""
+            later = later_commits(given.clone, row, after)
+        repaired = repairs(result.still, later, fails[row.protocol])
+        return result, f"; mended text: {', '.join(map(str, repaired))}"
 
     print("| commit | protocol | fault | takes | result |\n| --- | --- | --- | --- | --- |")
     results = []
     with ThreadPoolExecutor(given.jobs) as pool:
-        for row, result in zip(rows, pool.map(judged, rows)):
+        for row, (result, later) in zip(rows, pool.map(judged, rows)):
             results.append(result)
-            cells = (f"`{row.commit}`", row.protocol, row.fault, row.takes, str(result))
+            cells = (f"`{row.commit}`", row.protocol, row.fault, row.takes, f"{result}{later}")
             print(f"| {' | '.join(cells)} |", flush=True)
     for title, here in (("Other protocols", False), (" and ".join(_LARGE), True)):
         mine = [r for row, r in zip(rows, results) if (row.protocol in _LARGE) == here]

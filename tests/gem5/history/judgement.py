@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Final
@@ -42,13 +42,14 @@ class Judgement:
     """``what``: the failure that was seen, the one that masks it, or why there is none.
 
     ``episodes``: before it in its campaign; ``without``: what that campaign left out, if it was a
-    later one.
+    later one; ``still``: how the mended text fails in the campaign that leaves nothing out.
     """
 
     verdict: Verdict
     what: str = ""
     episodes: int = 0
     without: str = ""
+    still: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         text = self.verdict.value
@@ -73,7 +74,8 @@ def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Jud
             attack_apart(after, episodes, seed, answer.rounds)
             for seed, answer in zip(seeds, faulty, strict=True)
         ]
-        judgement = compare(faulty, mended)
+        still = dict.fromkeys(kind for answer in mended for kind in _first(answer))
+        judgement = replace(compare(faulty, mended), still=(*still,))
         if judgement.verdict is Verdict.FOUND:
             break
     if judgement.verdict is not Verdict.UNCLEAR:
@@ -89,7 +91,13 @@ def judge(before: Path, after: Path, episodes: int, seeds: Sequence[int]) -> Jud
         attack_apart(after, episodes, seed, answer.rounds)
         for seed, answer in zip(FURTHER, again, strict=True)
     ]
-    return confirmed(seen, again, [*mended, *never]) or _unclear(seen)
+    final = confirmed(seen, again, [*mended, *never]) or _unclear(seen)
+    return replace(final, still=judgement.still)
+
+
+def _first(answer: Answer) -> Iterable[str]:
+    """Failures of the campaign that leaves nothing out."""
+    return answer.rounds[0].failures if answer.rounds else ()
 
 
 def confirmed(

@@ -14,8 +14,10 @@ import pytest
 from tester.campaign.left_out import FEW, LeftOut
 from tests.gem5.history.attack import Answer, Round, attack, attack_apart
 from tests.gem5.history.judgement import Judgement, Verdict, compare, confirmed, suspects
+from tests.gem5.history.repairs import failures_of, repairs
 from tests.gem5.history.rows import ROWS, Row
-from tests.gem5.history.texts import both_texts
+from tests.gem5.history.texts import both_texts, later_commits
+from tests.planted.bug import PROTOCOLS
 from tests.planted.bugs import BY_NAME
 
 PASSED = Answer(rounds=(Round(),))
@@ -107,11 +109,22 @@ def test_legs_that_fail_are_attacked_again_without_what_makes_them(tmp_path: Pat
     assert attack_apart(driver, 300, 1, [alone]).rounds == (alone,)
 
 
-def test_both_texts_come_out_of_a_clone(tmp_path: Path) -> None:
-    """A clone of two commits, the second of which mends the first."""
-    clone = tmp_path / "clone"
-    folder = clone / "src" / "mem" / "protocol"
-    folder.mkdir(parents=True)
+def test_the_commit_that_repairs_a_failure_is_the_first_without_it() -> None:
+    later = "abcde"
+    ends = {"hang": "d", "panic": "a", "never": "z", "by chance": "c"}
+
+    def fails(kind: str, revision: str) -> bool:
+        if revision.endswith("^"):
+            return kind != "by chance"
+        return revision < ends[kind]
+
+    found = {each.what: each.commit for each in repairs(ends, later, fails)}
+    assert found == {"hang": "d", "panic": "a", "never": "", "by chance": ""}
+    assert [str(each) for each in repairs(["hang"], "", fails)] == ["hang to date"]
+
+
+def commit(clone: Path) -> str:
+    """Commit all files below a directory, which becomes a clone if it is none yet; the id."""
 
     def git(*arguments: str) -> str:
         identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
@@ -119,12 +132,43 @@ def test_both_texts_come_out_of_a_clone(tmp_path: Path) -> None:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "it")
+    return git("rev-parse", "HEAD")
+
+
+def test_both_texts_come_out_of_a_clone(tmp_path: Path) -> None:
+    """A clone of two commits, the second of which mends the first."""
+    clone = tmp_path / "clone"
+    folder = clone / "src" / "mem" / "protocol"
+    folder.mkdir(parents=True)
     for text in ("faulty", "mended"):
         (folder / "Mine.slicc").write_text(text, encoding="utf-8")
-        git("add", ".")
-        git("commit", "-q", "-m", text)
-    row = Row(git("rev-parse", "HEAD"), "Mine", "it", "that")
+        last = commit(clone)
+    row = Row(last, "Mine", "it", "that")
     before, after = both_texts(clone, row, tmp_path / "out")
     assert (before.read_text(), after.read_text()) == ("faulty", "mended")
+    assert later_commits(clone, row, after) == []
     with pytest.raises(FileNotFoundError, match=r"has no Other\.slicc"):
         both_texts(clone, Row(row.commit, "Other", "it", "that"), tmp_path / "out")
+
+
+def test_later_texts_of_a_clone_are_attacked(tmp_path: Path) -> None:
+    """The second commit is of another protocol, the third one repairs the first."""
+    clone = tmp_path / "clone"
+    folder = clone / "src" / "mem" / "protocol"
+    folder.mkdir(parents=True)
+    driver = BY_NAME["mi-fill-wakes-nothing"].plant(folder)
+    first = commit(clone)
+    (folder / "Other-cache.sm").write_text("other", encoding="utf-8")
+    commit(clone)
+    for text in folder.glob("MI-*.sm"):
+        text.write_bytes((PROTOCOLS / text.name).read_bytes())
+    mended = commit(clone)
+    assert later_commits(clone, Row(first, "MI", "it", "that"), driver) == [mended]
+    fails = failures_of(clone, "MI", 100, [1])
+    assert fails("hang", first)
+    assert not fails("hang", mended)
+    assert repairs(["hang"], [mended], fails)[0].commit == mended
+    (folder / "MI-cache.sm").write_text("machine", encoding="utf-8")
+    assert fails("anything", commit(clone)), "nothing is known of a text that is refused"

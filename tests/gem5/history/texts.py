@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -34,6 +35,18 @@ def driver_of(clone: Path, revision: str, protocol: str, directory: Path) -> Pat
     if not found:
         raise FileNotFoundError(f"{revision} has no {protocol}.slicc")
     return found[0]
+
+
+def later_commits(clone: Path, row: Row, driver: Path) -> list[str]:
+    """Those after a row's that change the files of its protocol, oldest first.
+
+    ``driver``: that of the mended text. Files are told by what their names begin with, so that
+    those which included files include count.
+    """
+    included = re.findall(r'include "(\w+)-', driver.read_text(encoding="utf-8"))
+    files = [f":(glob){folder}/**/{name}-*" for folder in FOLDERS for name in {*included}]
+    listed = _git(clone, "log", "--reverse", "--format=%H", f"{row.commit}..HEAD", "--", *files)
+    return listed.decode().split()
 
 
 def _has(names: list[bytes], folder: str) -> bool:
