@@ -83,6 +83,10 @@ class Coverage:
     def transitions(self) -> int:
         return sum(machine.transitions for machine in self.machines.values())
 
+    def idle(self) -> list[str]:
+        """Machines that were there and executed nothing."""
+        return [name for name, machine in self.machines.items() if not machine.transitions]
+
     def summary(self) -> list[str]:
         """One line per machine: hit / defined, percentage, executions."""
         if not self.machines:

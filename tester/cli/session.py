@@ -469,8 +469,13 @@ class Session:
             f"{totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
             f"accesses, {campaign.transitions:,} transitions, {totals.ticks:,} ticks{seed}"
         )
-        if self.file is None and (idle := undriven(self.protocol.info, self.protocol.description)):
-            rest += f"; without {listed(idle)}: the description has no agents there"
+        if self.file is None:
+            undone = undriven(self.protocol.info, self.protocol.description)
+            if undone:
+                rest += f"; without {listed(undone)}: the description has no agents there"
+            idle = [name for name in campaign.coverage.idle() if name not in undone]
+            if idle:
+                rest += f"; without {listed(idle)}: no transition was executed there"
         self._progress.verdict(verdict, rest, good=status == FINE)
         if self.options.quiet:
             return
