@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gpu.code_object.targets import RUNNABLE
+from gpu.generation import Generation
 from gpu.isa.encoding.kernel_code import EVERYTHING, Code
 from gpu.isa.encoding.operands import M0
 from gpu.litmus.sequences import (
@@ -56,7 +57,12 @@ _MOST_REGISTERS: Final = 256
 _GROUP_ID, _WAVE, _TIME = 0, 2, 4
 _WORK_ITEM, _SCRATCH = 0, 1
 _FIRST_FREE: Final = 2
+_LONGEST_SLEEP: Final = 127
+"""Of one ``s_sleep``, in its units."""
 _SUFFIX: Final = {1: "byte", 2: "short", 4: "dword", 8: "dwordx2"}
+_LOADED: Final = {1: "ubyte", 2: "ushort"}
+_NO_BASE: Final = 0x7F
+"""Instead of a scalar register that is added to addresses."""
 _FLAT_ATOMICS: Final = {
     AtomicKind.ADD: "add", AtomicKind.SUB: "sub", AtomicKind.AND: "and", AtomicKind.OR: "or",
     AtomicKind.XOR: "xor", AtomicKind.MIN: "smin", AtomicKind.MAX: "smax",
@@ -105,6 +111,12 @@ class Layout:
     memory: int
     results: int
     start: int
+
+
+def counts_in_both(processor: str) -> bool:
+    """Whether accesses to global memory count in ``lgkmcnt``, too: where there are no ``global_``
+    instructions, they are FLAT ones."""
+    return RUNNABLE[processor] < Generation.GFX9
 
 
 def kind_of(operation: Operation) -> Kind:
@@ -225,9 +237,7 @@ class _Wave:
             thread = self.program.threads[number]
             if not single:
                 code.activate(1 << thread.position.lane)
-            sleep = self.situation.sleeps[thread.name][place]
-            if sleep:
-                code.emit("SOPP", "s_sleep", simm16=sleep)
+            self._sleep(self.situation.sleeps[thread.name][place])
             self._operation(number, place)
         self._store_results()
 
@@ -254,7 +264,7 @@ class _Wave:
         self.code.activate(1)
         for name in names:
             address = self._address(Place(name))
-            self.code.emit("FLAT", "flat_load_dword", vdst=_SCRATCH, addr=address)
+            self._memory("load_dword", vdst=_SCRATCH, addr=address)
         self.code.wait(EVERYTHING)
 
     def _wait_for_start(self, after: int) -> None:
@@ -264,6 +274,11 @@ class _Wave:
         code.wait((LDS_AND_SCALAR,))
         code.emit("SOPC", "s_cmp_lt_u32", self.layout.start + after, ssrc0=_TIME, ssrc1=255)
         code.branch("s_cbranch_scc1", label)
+
+    def _sleep(self, units: int) -> None:
+        while units:
+            self.code.emit("SOPP", "s_sleep", simm16=min(units, _LONGEST_SLEEP))
+            units -= min(units, _LONGEST_SLEEP)
 
     def _reserve(self, count: int) -> int:
         first = self.registers
@@ -346,7 +361,7 @@ class _Wave:
         if access.place.space is Space.local:
             self._local(access, address, data, result)
         else:
-            self._flat(access, address, data, result, dict.fromkeys(bits, 1))
+            self._global(access, address, data, result, dict.fromkeys(bits, 1))
 
     def _data(self, number: int, access: Store | Rmw) -> int:
         value = access.value if isinstance(access, Store) else access.operand
@@ -357,7 +372,7 @@ class _Wave:
         (words, *_) = _constant_operands(access)
         return self._constant(words)
 
-    def _flat(
+    def _global(
         self,
         access: Access,
         address: int,
@@ -366,22 +381,31 @@ class _Wave:
         bits: Mapping[str, int],
     ) -> None:
         size = access.place.size
-        target = _SCRATCH if result is None else result
+        fields = {"addr": address, **bits}
+        if data is not None:
+            fields["data"] = data
         if isinstance(access, Load):
-            kind = {1: "ubyte", 2: "ushort"}.get(size, _SUFFIX[size])
-            if result is None and size == 8:
-                target = self._reserve(2)
-            self.code.emit("FLAT", f"flat_load_{kind}", vdst=target, addr=address, **bits)
+            name = f"load_{_LOADED.get(size, _SUFFIX[size])}"
+            target = result
+            if target is None:
+                target = self._reserve(2) if size == 8 else _SCRATCH
+            fields["vdst"] = target
         elif isinstance(access, Store):
-            assert data is not None, "a store has a value"
-            self.code.emit("FLAT", f"flat_store_{_SUFFIX[size]}", addr=address, data=data, **bits)
+            name = f"store_{_SUFFIX[size]}"
         else:
-            assert data is not None, "an atomic operation has an operand"
-            name = f"flat_atomic_{_FLAT_ATOMICS[access.kind]}{'_x2' * (size == 8)}"
-            returned = {} if result is None else {"vdst": result}
-            self.code.emit("FLAT", name, addr=address, data=data, **returned, **bits)
+            name = f"atomic_{_FLAT_ATOMICS[access.kind]}{'_x2' * (size == 8)}"
+            if result is not None:
+                fields["vdst"] = result
+        self._memory(name, **fields)
         if result is not None:
             self._pending[result] = VECTOR
+
+    def _memory(self, name: str, **fields: int) -> None:
+        """An access to global memory, as compilers for the processor make it."""
+        if counts_in_both(self.processor):
+            self.code.emit("FLAT", f"flat_{name}", **fields)
+        else:
+            self.code.emit("GLOBAL", f"global_{name}", saddr=_NO_BASE, **fields)
 
     def _local(self, access: Access, address: int, data: int | None, result: int | None) -> None:
         bits = 8 * access.place.size
@@ -423,7 +447,7 @@ class _Wave:
             index = result_number(self.program, thread, name)
             code.activate(1 << thread.position.lane)
             address = self._constant(_words(self.layout.results + RESULT_BYTES * index, 8))
-            code.emit("FLAT", "flat_store_dwordx2", addr=address, data=register)
+            self._memory("store_dwordx2", addr=address, data=register)
         code.emit("SOPP", "s_endpgm")
 
 
