@@ -9,10 +9,9 @@ that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
 
 from gpu.host.processors import actions
-from gpu.litmus.situation import Situation, where
+from gpu.litmus.situation import SLEEP, Situation, where
 from gpu.memory_model.program import (
     Access,
     Fence,
@@ -23,9 +22,6 @@ from gpu.memory_model.program import (
     Thread,
     Value,
 )
-
-SLEEP: Final = 64
-"""Ticks of a situation's unit of sleep, which is that of ``s_sleep``."""
 
 Registers = dict[str, int]
 
@@ -55,13 +51,13 @@ def _rounds(thread: Thread, sleeps: tuple[int, ...]) -> Iterator[tuple[int, list
     number, operations = 0, thread.operations
     while number < len(operations):
         together = operations[number : number + 2]
-        if len(together) < 2 or sleeps[number + 1] or not _may_pass(*together):
+        if len(together) < 2 or sleeps[number + 1] or not may_pass(*together):
             together = together[:1]
         yield sleeps[number], [each for each in together if not isinstance(each, Fence)]
         number += len(together)
 
 
-def _may_pass(first: Operation, second: Operation) -> bool:
+def may_pass(first: Operation, second: Operation) -> bool:
     """Whether the second operation may be made while the first one is in the store buffer."""
     return (
         isinstance(first, Store)

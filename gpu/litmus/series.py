@@ -15,7 +15,9 @@ from functools import partial
 from gpu.litmus.kernel import Sequences, as_written
 from gpu.litmus.scenario import Test
 from gpu.litmus.single_run import Machine, run_once
-from gpu.litmus.situation import situation
+from gpu.litmus.situation import Situation, situation
+from gpu.litmus.steering.direction import directed
+from gpu.litmus.steering.search import Way, explore
 from gpu.memory_model.model import Allowed, judge
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import Fence, Operation, Order, Outcome, Program
@@ -37,17 +39,27 @@ class Verdict(StrEnum):
 
 @dataclass
 class Seen:
-    """``number``: of the first run that ended so."""
+    """``count``: of the runs whose situation was drawn; ``number``: of the first of them.
+    ``steered``: the situation of a steered run that ended so. ``possible``: whether any order of
+    the abstract machine's steps does, as far as it was tried."""
 
     verdict: Verdict
     count: int = 0
     number: int | None = None
+    steered: Situation | None = None
+    possible: bool = True
     refused_by: Condition | None = None
 
     @property
+    def ever(self) -> bool:
+        """Whether some run ended so."""
+        return self.count > 0 or self.steered is not None
+
+    @property
     def failed(self) -> bool:
-        """Whether a run that ends so is a failure."""
-        return self.verdict is Verdict.forbidden or self.refused_by is not None
+        """Whether it is a failure that some run ended so."""
+        wrong = self.verdict is Verdict.forbidden or self.refused_by is not None
+        return wrong and self.ever
 
 
 @dataclass
@@ -62,14 +74,24 @@ class Result:
 
     @property
     def failed(self) -> bool:
-        return any(seen.failed for seen in self.outcomes.values() if seen.count)
+        return any(seen.failed for seen in self.outcomes.values())
 
 
 def outcome_of(
     test: Test, machine: Machine, seed: int, number: int, *, sequences: Sequences = as_written
 ) -> Outcome:
     """What one run ends with."""
-    drawn = situation(test.program, seed, number, test.units)
+    return _run(test, machine, situation(test.program, seed, number, test.units), sequences)
+
+
+def steered_outcome(
+    test: Test, machine: Machine, way: Way, *, sequences: Sequences = as_written
+) -> Outcome:
+    """What a run ends with that is steered along a way."""
+    return _run(test, machine, directed(test.program, way), sequences)
+
+
+def _run(test: Test, machine: Machine, drawn: Situation, sequences: Sequences) -> Outcome:
     opencl = test.rules is Rules.opencl
     return run_once(test.program, drawn, machine, opencl=opencl, sequences=sequences)
 
@@ -81,8 +103,9 @@ def run_series(
     machine: Machine | None = None,
     workers: ProcessPoolExecutor | None = None,
 ) -> Result:
-    """Runs 0 to ``runs`` - 1. Raises `gpu.memory_model.events.TooLarge` for a test that cannot be
-    judged, and what a device raises."""
+    """Runs 0 to ``runs`` - 1, and one more for each outcome that is weak or not allowed, and that
+    they did not have, steered to it. Raises `gpu.memory_model.events.TooLarge` for a test that
+    cannot be judged, and what a device raises."""
     machine = machine or Machine()
     result = Result(test, runs, seed, judge(test.program, test.rules))
     interleaved = usual_outcomes(test)
@@ -93,7 +116,26 @@ def run_series(
         seen.count += 1
         if seen.number is None:
             seen.number = number
+    _steer(result, machine, interleaved)
     return result
+
+
+def _steer(result: Result, machine: Machine, interleaved: frozenset[Outcome]) -> None:
+    """To what the abstract machine can end with: the weak outcomes, and those that are not allowed,
+    as far as no run had them."""
+    search = partial(explore, result.test, machine.processor)
+    can = search()
+    for outcome, seen in result.outcomes.items():
+        seen.possible = not can.complete or outcome in can.outcomes
+    for outcome in sorted(can.outcomes):
+        known = result.outcomes.get(outcome)
+        if known is not None and (known.ever or known.verdict is not Verdict.weak):
+            continue
+        way = search(wanted=outcome.__eq__, whole=True).way
+        if way is not None:
+            steered = directed(result.test.program, way)
+            ended = _run(result.test, machine, steered, as_written)
+            _entry(result, ended, interleaved).steered = steered
 
 
 def _outcomes(

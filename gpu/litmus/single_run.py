@@ -5,9 +5,11 @@ Invariant: the outcome depends on the test, its sequences and the situation alon
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
+
+from msgspec import structs
 
 from gpu.code_object.code_object import Kernel as DescribedKernel
 from gpu.code_object.kernel_descriptor import read_descriptor
@@ -28,7 +30,7 @@ from gpu.litmus.kernel import (
     build,
     result_number,
 )
-from gpu.litmus.situation import CORES, CUS, Situation, where
+from gpu.litmus.situation import CORES, CUS, LINE, Situation, where
 from gpu.memory.coherent.factory import (
     DEFAULT_PROTOCOL,
     EngineChoice,
@@ -37,6 +39,8 @@ from gpu.memory.coherent.factory import (
     load_system,
 )
 from gpu.memory_model.program import Outcome, Program, Thread
+from runtime.description.parts import DelayedMessage
+from runtime.sim.delay_policy import SCRIPTED
 
 MEMORY_BYTES: Final = 1 << 16
 _CODE_BYTES: Final = 1 << 16
@@ -68,8 +72,39 @@ def _system(machine: Machine, tccs: int, delays: str, cores: bool) -> LoadedSyst
 def open_device(machine: Machine, situation: Situation) -> Device:
     """A device at rest."""
     system = _system(machine, situation.tccs, situation.delays, bool(situation.cores))
+    if situation.held:
+        system = _holding(system, _memory_start(machine, bool(situation.cores)), situation)
     memory = choose_engine(system, machine.engine, situation.key).memory
     return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS)
+
+
+def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedSystem:
+    """The same system, which delays the requests that are held."""
+    description = system.kernel.description
+    caches = list(description.instances_of("TCP"))
+    units = description.requesters[system.kernel.roles.vector].machine
+    script = []
+    for each in situation.held:
+        line = memory + situation.offsets[each.name]
+        cache, bank = caches.index((units, each.unit)), line // LINE % situation.tccs
+        channel = f"TCP{cache}.requestFromTCP->TCC{bank}.requestFromTCP"
+        script.append(DelayedMessage(channel, each.number, each.ticks, line))
+    network = structs.replace(description.network, delays=SCRIPTED, script=tuple(script))
+    described = structs.replace(description, network=network)
+    return replace(system, kernel=replace(system.kernel, description=described))
+
+
+@lru_cache(maxsize=8)
+def _memory_start(machine: Machine, cores: bool) -> int:
+    """Where the memory of a test is, on every new device."""
+    memory = choose_engine(_system(machine, 1, "nominal", cores), machine.engine).memory
+    return _allocate(Device(memory=memory), cores)
+
+
+def _allocate(device: Device, cores: bool) -> int:
+    kind = "cc" if cores else "rw"
+    space = device.memory.space
+    return space.allocate(MEMORY_BYTES, memory_type=kind, name="litmus memory").start
 
 
 def run_once(
@@ -84,8 +119,7 @@ def run_once(
     """Its outcome. Raises what a device raises."""
     device = open_device(machine, situation) if device is None else device
     space = device.memory.space
-    kind = "cc" if situation.cores else "rw"
-    memory = space.allocate(MEMORY_BYTES, memory_type=kind, name="litmus memory").start
+    memory = _allocate(device, bool(situation.cores))
     results = space.allocate(max(1, len(program.terms)) * RESULT_BYTES, name="litmus results").start
     for place, value in program.initial.items():
         data = value.to_bytes(place.size, "little")

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from gpu.memory_model.program import Fence, Place, Program, Space
+from gpu.memory_model.program import Fence, Place, Program, Space, Thread
 from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
 
@@ -25,12 +25,24 @@ LINE: Final = 64
 BANKS: Final = (1, 2, 4)
 _STRIDES: Final = (1, 1, 2, 3, 64)
 """In lines: neighbours, the same bank of two, another one of any, the same set."""
+SLEEP: Final = 64
+"""Ticks of one unit of sleep."""
 _LAST_START: Final = 1200
 _LATER: Final = 600
 """Ticks by which cores may begin later, because waves have their accesses to memory before them and
 first have to fetch."""
 _STEP: Final = 40
 _MOST_SLEEP: Final = 8
+
+
+class HeldRequest(NamedTuple):
+    """Request number ``number``, from 1, of a unit for the line of a name, is ``ticks`` longer on
+    its way to the bank."""
+
+    unit: int
+    name: str
+    number: int
+    ticks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,8 @@ class Situation:
     ``offsets``: of each name in global memory. ``warm``: the
     lines that a thread loads beforehand. ``starts``: ticks after the common start, by thread.
     ``sleeps``: units of ``s_sleep`` before each operation, by thread. ``turns``: seed of the order
-    in which the threads of a wave take turns."""
+    in which the threads of a wave take turns. ``held``: requests that are delayed, of a run that is
+    steered; its other messages are not."""
 
     tccs: int
     key: int
@@ -52,6 +65,7 @@ class Situation:
     sleeps: Mapping[str, tuple[int, ...]]
     turns: int
     cores: Mapping[int, int]
+    held: tuple[HeldRequest, ...] = ()
 
     def __str__(self) -> str:
         units = ", ".join(f"group {g} on unit {n % CUS}" for g, n in self.groups.items())
@@ -127,6 +141,15 @@ def global_names(program: Program) -> list[str]:
     return list(dict.fromkeys(p.name for p in every if p.space is Space.global_))
 
 
+def global_names_of(thread: Thread) -> list[str]:
+    """Those that a thread accesses, in the order of its operations."""
+    return list(dict.fromkeys(
+        each.place.name
+        for each in thread.operations
+        if not isinstance(each, Fence) and each.place.space is Space.global_
+    ))  # fmt: skip
+
+
 def _offsets(program: Program, prng: Prng) -> dict[str, int]:
     """A line for each name; now and then one of others, in a place of its own."""
     names = global_names(program)
@@ -140,11 +163,7 @@ def _warm(program: Program, prng: Prng) -> dict[str, tuple[str, ...]]:
     """Of the lines that a thread uses, none, all, or some."""
     found = {}
     for thread in program.threads:
-        used = list(dict.fromkeys(
-            each.place.name
-            for each in thread.operations
-            if not isinstance(each, Fence) and each.place.space is Space.global_
-        ))  # fmt: skip
+        used = global_names_of(thread)
         chosen = prng.fork(thread.name)
         how = chosen.below(3)
         found[thread.name] = tuple(

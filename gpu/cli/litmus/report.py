@@ -21,25 +21,29 @@ def block(name: str, result: Result) -> Iterator[str]:
     for outcome, seen in rows:
         yield _row(result, outcome, seen)
     for outcome, seen in rows:
-        if seen.count and seen.failed:
+        if seen.failed:
             yield from _failure(result, outcome, seen)
 
 
 def _row(result: Result, outcome: Outcome, seen: Seen) -> str:
     ending = "; ".join(f"{term}={value}" for term, value in result.test.outcome(outcome).items())
     what = f"  {seen.count:>6}  {printable(ending)}  {seen.verdict}"
-    if not seen.count:
-        return f"{what}, not seen in {result.runs} runs"
+    if not seen.ever:
+        never = f"not seen in {result.runs} runs" if seen.possible else "not possible here"
+        return f"{what}, {never}"
     refused = f", refused: {printable(str(seen.refused_by))}" if seen.refused_by else ""
-    return f"{what}, first in run {seen.number}{refused}"
+    first = f"first in run {seen.number}" if seen.count else "in a steered run"
+    return f"{what}, {first}{refused}"
 
 
 def _failure(result: Result, outcome: Outcome, seen: Seen) -> Iterator[str]:
     test = result.test
-    assert seen.number is not None
     if seen.verdict is Verdict.forbidden:
         for line in explain(test.program, outcome, test.rules).splitlines():
             yield f"  {printable(line)}"
+    if seen.number is None:
+        yield f"  steered run: {printable(str(seen.steered))}"
+        return
     drawn = situation(test.program, result.seed, seen.number, test.units)
     yield f"  run {seen.number} of seed {result.seed}: {printable(str(drawn))}"
 

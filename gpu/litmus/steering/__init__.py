@@ -1,0 +1,1 @@
+"""Steered runs: what the caches can do with a test, and situations in which they do it."""
