@@ -2,24 +2,30 @@
 
 A mutant is a test of which one operation has lost one step of its sequence: a wait, or one counter
 of it, the invalidation, the bit of a load. Whether the test needs that step is for the memory model
-to say, see `gpu.memory_model.weakening`; whether it shows, for the runs. Invariant: a mutant is
-called needless by the memory model alone, never because no run showed it.
+to say, see `gpu.memory_model.weakening`; whether it shows, for the runs, one of which is steered to
+what `gpu.litmus.steering` finds that the caches can do.
+
+Invariant: a mutant is called needless by the memory model alone, and hidden only if no order of the
+abstract machine's steps shows it; never because no run did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
-from gpu.litmus.kernel import sequence_for
+from gpu.litmus.kernel import counts_in_both, sequence_for
 from gpu.litmus.scenario import Test
 from gpu.litmus.sequences import ACCESS, LDS_AND_SCALAR, VECTOR, WAIT, Sequence, Step
-from gpu.litmus.series import outcome_of
+from gpu.litmus.series import outcome_of, steered_outcome
 from gpu.litmus.single_run import Machine
+from gpu.litmus.steering.abstract_machine import EVERY_RULE, Rule
+from gpu.litmus.steering.search import Exhaustion, explore
 from gpu.memory_model.model import judge
 from gpu.memory_model.ordering import Rules
-from gpu.memory_model.program import Fence, Load, Operation, Program, Rmw, Space
+from gpu.memory_model.program import Fence, Load, Operation, Outcome, Program, Rmw, Space
 from gpu.memory_model.weakening import Loss, losses, weaken
 
 
@@ -49,16 +55,24 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """``shown_in``: the first run that ended as the unchanged test may not."""
+    """``shown_in``: the first run that ended as the unchanged test may not, `STEERED` or the number
+    of one that is drawn. ``hidden``: why no run can; then ``states`` of the abstract machine were
+    reached, which are all there are."""
 
     mutant: Mutant
     matters: bool
-    shown_in: int | None
+    shown_in: int | None = None
+    hidden: str | None = None
+    states: int = 0
 
     @property
     def missed(self) -> bool:
-        """Whether the test needs what was lost, and no run showed it."""
-        return self.matters and self.shown_in is None
+        """Whether the test needs what was lost, and nothing says why no run showed it."""
+        return self.matters and self.shown_in is None and self.hidden is None
+
+
+STEERED: Final = -1
+"""The run that is steered to what the abstract machine can end with."""
 
 
 def mutants(test: Test, processor: str) -> Iterator[Mutant]:
@@ -128,13 +142,70 @@ def _has_local(program: Program) -> bool:
 
 
 def attempt(test: Test, machine: Machine, seed: int, runs: int, mutant: Mutant) -> Attempt:
-    """Runs 0 to ``runs`` - 1, up to the first that shows it; none if the test does not need it."""
+    """A steered run; if that does not show it, all orders of the abstract machine; if one of those
+    would, runs 0 to ``runs`` - 1 up to the first that shows it. None if the test does not need what
+    is lost."""
     if not _matters(test, mutant):
-        return Attempt(mutant, matters=False, shown_in=None)
+        return Attempt(mutant, matters=False)
     allowed = judge(test.program, test.rules)
+
+    def shows(outcome: Outcome) -> bool:
+        return not allowed.allows(outcome)
+
+    search = partial(explore, test, machine.processor, sequences=mutant.sequence, wanted=shows)
+    steered = search(whole=True)
+    if steered.way is not None:
+        ended = steered_outcome(test, machine, steered.way, sequences=mutant.sequence)
+        if shows(ended):
+            return Attempt(mutant, matters=True, shown_in=STEERED)
+    else:
+        every = search()
+        if every.complete:
+            why = _why_hidden(test, machine.processor, mutant, search)
+            return Attempt(mutant, matters=True, hidden=why, states=every.states)
     ends = partial(outcome_of, test, machine, seed, sequences=mutant.sequence)
-    shown = (number for number in range(runs) if not allowed.allows(ends(number)))
+    shown = (number for number in range(runs) if shows(ends(number)))
     return Attempt(mutant, matters=True, shown_in=next(shown, None))
+
+
+def _why_hidden(
+    test: Test, processor: str, mutant: Mutant, search: Callable[..., Exhaustion]
+) -> str:
+    """The rule of the machine without which it would show, or what the lost step comes to."""
+    for rule in _rules(test, processor, mutant):
+        if search(rules=EVERY_RULE - {rule}).way is not None:
+            return str(rule)
+    if mutant.original.name == WAIT:
+        if _waits_for_nothing(test, processor, mutant):
+            return "its thread has no access before it that is not waited for"
+        return "what it orders is performed in that order, or waits for a value"
+    if mutant.original.name == ACCESS:
+        return "without glc a load gets what was newest when its line came, which suffices"
+    return "no later load of the unit takes a line that was there before"
+
+
+def _rules(test: Test, processor: str, mutant: Mutant) -> Iterator[Rule]:
+    """Those that may hide it."""
+    if _has_local(test.program):
+        yield Rule.local
+    left = () if mutant.instead is None else mutant.instead.parts
+    if counts_in_both(processor) and LDS_AND_SCALAR in left:
+        yield Rule.both
+
+
+def _waits_for_nothing(test: Test, processor: str, mutant: Mutant) -> bool:
+    """Whether all accesses of the thread before a wait have been waited for."""
+    outstanding = False
+    thread = test.program.threads[mutant.thread]
+    for number, operation in enumerate(thread.operations[: mutant.operation + 1]):
+        said = sequence_for(processor, operation, test.rules is Rules.opencl)
+        own = number == mutant.operation
+        for step in said[: mutant.step] if own else said:
+            if step.name == ACCESS:
+                outstanding = True
+            elif step.name == WAIT and VECTOR in step.parts:
+                outstanding = False
+    return not outstanding
 
 
 def _matters(test: Test, mutant: Mutant) -> bool:

@@ -1,6 +1,7 @@
 """``gcn litmus --mutate``: which mistakes in the code sequences the tests notice.
 
-Invariant: a mutant that matters to the memory model, and that no run showed, is counted as missed.
+Invariant: a mutant that matters to the memory model and that no run showed is counted as missed,
+unless every order of the abstract machine's steps was tried.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from gpu.litmus.mutation import Attempt, attempt, mutants
+from gpu.litmus.mutation import STEERED, Attempt, attempt, mutants
 from gpu.litmus.scenario import Test
 from gpu.litmus.single_run import Machine
 from slicc.text.terminal import printable
@@ -40,15 +41,20 @@ def _row(attempt: Attempt, runs: int) -> str:
         return f"  needless  {attempt.mutant}"
     if attempt.missed:
         return f"  MISSED    {attempt.mutant}, not seen in {runs} runs"
-    return f"  shown     {attempt.mutant}, by run {attempt.shown_in}"
+    if attempt.hidden is not None:
+        return f"  hidden    {attempt.mutant}, in {attempt.states} states: {attempt.hidden}"
+    run = "a steered run" if attempt.shown_in == STEERED else f"run {attempt.shown_in}"
+    return f"  shown     {attempt.mutant}, by {run}"
 
 
 def _summary(found: Sequence[Attempt]) -> str:
-    """The last line: of those that matter, how many are shown."""
+    """The last line: of those that can show, how many are shown."""
     matter = sum(each.matters for each in found)
-    missed = sum(each.missed for each in found)
-    share = f" ({100 * (matter - missed) / matter:.1f} %)" if matter else ""
+    hidden = sum(each.hidden is not None for each in found)
+    shown = sum(each.shown_in is not None for each in found)
+    can = matter - hidden
+    share = f" ({100 * shown / can:.1f} %)" if can else ""
     return (
-        f"{len(found)} mutants: {matter - missed} shown of {matter} that matter{share}, "
+        f"{len(found)} mutants: {shown} shown of {can} that can show{share}, {hidden} hidden, "
         f"{len(found) - matter} needless"
     )

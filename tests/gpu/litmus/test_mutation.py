@@ -6,11 +6,12 @@ import pytest
 
 from gpu.litmus import scenario
 from gpu.litmus.library import names, shipped
-from gpu.litmus.mutation import Mutant, attempt, mutants
+from gpu.litmus.mutation import STEERED, Mutant, attempt, mutants
+from gpu.litmus.series import outcome_of
 from gpu.litmus.single_run import Machine
+from gpu.memory_model.model import judge
 from gpu.memory_model.weakening import Loss
-from slicc.scenario_text.parser import parse_scenario
-from slicc.source import SourceFile
+from tests.gpu.litmus.programs import read
 
 MP = """scenario "MP"
 model hsa
@@ -23,7 +24,7 @@ forbidden P1:r0 = 1 and P1:r1 = 0
 
 
 def _test() -> scenario.Test:
-    return scenario.read_test(parse_scenario(SourceFile("MP.litmus", MP)))
+    return read(MP)
 
 
 def _with(lost: Loss, name: str) -> Mutant:
@@ -48,10 +49,17 @@ def test_each_step_is_lost_once() -> None:
     ]
 
 
-def test_a_missing_invalidation_shows() -> None:
-    lost = _with(Loss.acquire_beyond, "buffer")
-    found = attempt(_test(), Machine(), 1, 24, lost)
-    assert found.matters and found.shown_in is not None and not found.missed
+@pytest.mark.parametrize("step", ["buffer", "s_waitcnt"])
+def test_what_is_missing_shows_in_a_steered_run(step: str) -> None:
+    for lost in (Loss.acquire_beyond, Loss.release_beyond):
+        if (step, lost) == ("buffer", Loss.release_beyond):
+            continue
+        found = attempt(_test(), Machine(), 1, 0, _with(lost, step))
+        # The value of the flag is waited for before it is compared.
+        hidden = (step, lost) == ("s_waitcnt", Loss.acquire_beyond)
+        assert (found.shown_in == STEERED) != hidden
+        assert (found.hidden is not None) == hidden
+        assert found.matters and not found.missed
 
 
 def test_what_is_not_needed_is_not_run() -> None:
@@ -60,9 +68,35 @@ def test_what_is_not_needed_is_not_run() -> None:
     assert not found.matters and not found.missed
 
 
-def test_what_matters_and_does_not_show_is_missed() -> None:
-    lost = _with(Loss.acquire_beyond, "buffer")
-    assert attempt(_test(), Machine(), 1, 0, lost).missed
+@pytest.mark.parametrize(("processor", "hidden"), [("gfx803", True), ("gfx900", False)])
+def test_the_wait_for_the_lds_stands_in_for_that_of_flat_stores(
+    processor: str, hidden: bool
+) -> None:
+    only = next(m for m in mutants(_test(), processor) if "only s_waitcnt lgkm" in str(m))
+    found = attempt(_test(), Machine(processor=processor), 1, 0, only)
+    assert found.hidden == ("FLAT instructions count in both counters" if hidden else None)
+    assert found.shown_in == (None if hidden else STEERED)
+
+
+def test_no_run_shows_what_is_hidden() -> None:
+    test = _test()
+    (glc,) = (m for m in mutants(test, "gfx803") if m.lost == (Loss.scope,))
+    found = attempt(test, Machine(), 1, 0, glc)
+    assert found.hidden is not None and found.states > 100
+    allowed = judge(test.program, test.rules)
+    for number in range(12):
+        assert allowed.allows(outcome_of(test, Machine(), 1, number, sequences=glc.sequence))
+
+
+@pytest.mark.litmus
+@pytest.mark.parametrize("processor", ["gfx803", "gfx900"])
+@pytest.mark.parametrize("name", names())
+def test_no_mutant_is_missed(name: str, processor: str) -> None:
+    test, machine = shipped(name), Machine(processor=processor)
+    missed = [
+        str(each) for each in mutants(test, processor) if attempt(test, machine, 1, 0, each).missed
+    ]
+    assert not missed
 
 
 @pytest.mark.parametrize("processor", ["gfx803", "gfx900"])

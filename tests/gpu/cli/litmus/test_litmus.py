@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from gpu.cli.litmus.mutants import mutate
 from gpu.cli.litmus.report import block
+from gpu.litmus import scenario
 from gpu.litmus.library import names, shipped
+from gpu.litmus.mutation import Attempt, Mutant
 from gpu.litmus.series import Result, Seen, Verdict
+from gpu.litmus.single_run import Machine
 from gpu.memory_model.explanation import explain
 from gpu.memory_model.model import judge
 from tests.gpu.cli.calling import gcn
+from tests.gpu.litmus.programs import CHAIN
 
 MP = """scenario "MP"
 model hsa
@@ -29,6 +36,26 @@ def test_each_outcome_has_a_row() -> None:
     assert any("P1:r0=1; P1:r1=0  weak" in line for line in lines)
     counts = [int(line.split()[0]) for line in lines if line.startswith("   ")]
     assert sum(counts) == 10
+
+
+def test_weak_outcomes_are_reached_or_not_possible() -> None:
+    answer = gcn(
+        "litmus", "SB+acq-rel+agent", "LB+relaxed+agent", "IRIW+acq-rel+work-group", "--runs", "1"
+    )
+    assert answer.status == 0
+    rows = [line for line in answer.out.splitlines() if " weak, " in line]
+    assert [row.rpartition(", ")[2] for row in rows] == [
+        "in a steered run", "in a steered run", "not possible here",
+    ]  # fmt: skip
+
+
+def test_an_outcome_that_is_refused_is_steered_to(tmp_path: Path) -> None:
+    file = tmp_path / "chain.litmus"
+    file.write_text(CHAIN)
+    answer = gcn("litmus", str(file), "--runs", "1", "--target", "gfx900")
+    assert answer.status == 1
+    assert "forbidden, in a steered run" in answer.out
+    assert "  steered run: group 0 on unit" in answer.out
 
 
 def test_processes_do_not_change_the_report() -> None:
@@ -84,17 +111,33 @@ def test_a_forbidden_outcome_is_explained() -> None:
 
 
 def test_mutants_are_counted() -> None:
-    answer = gcn("litmus", "CoWW+relaxed+wavefront", "--mutate", "--runs", "1")
-    assert (answer.status, answer.err) == (0, "")
-    assert answer.out.splitlines() == [
-        "CoWW+relaxed+wavefront",
-        "0 mutants: 0 shown of 0 that matter, 0 needless",
-    ]
-
-
-def test_a_missed_mutant_is_a_failure() -> None:
     answer = gcn("litmus", "MP+acq-rel+agent", "--mutate", "--runs", "1")
-    assert answer.status == 1 and answer.err == ""
-    assert "  needless  operation 1 of thread 1: s_waitcnt" in answer.out
-    assert "  MISSED    operation 2 of thread 1: s_waitcnt" in answer.out
-    assert answer.out.splitlines()[-1].startswith("12 mutants: 0 shown of 6 that matter (0.0 %)")
+    assert (answer.status, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    lost = "operation 2 of thread 1: s_waitcnt vmcnt(0) lgkmcnt(0)"
+    assert "  needless  operation 1 of thread 1: s_waitcnt vmcnt(0) lgkmcnt(0): left out" in lines
+    assert f"  shown     {lost}: left out, by a steered run" in lines
+    hidden = f"  hidden    {lost}: only s_waitcnt lgkmcnt(0), in 166 states: FLAT instructions"
+    assert any(line.startswith(hidden) for line in lines)
+    last = "12 mutants: 2 shown of 2 that can show (100.0 %), 4 hidden, 6 needless"
+    assert lines[-1] == last
+
+
+def test_a_missed_mutant_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missed(
+        test: scenario.Test, machine: Machine, seed: int, runs: int, mutant: Mutant
+    ) -> Attempt:
+        return Attempt(mutant, matters=True)
+
+    monkeypatch.setattr("gpu.cli.litmus.mutants.attempt", missed)
+    assert mutate({"cas": shipped("cas")}, Machine(), 1, 7, None)
+    rows = capsys.readouterr().out.splitlines()
+    assert all(row.startswith("  MISSED    ") for row in rows[1:-1])
+    assert all(row.endswith(", not seen in 7 runs") for row in rows[1:-1])
+    count = len(rows) - 2
+    assert (
+        rows[-1]
+        == f"{count} mutants: 0 shown of {count} that can show (0.0 %), 0 hidden, 0 needless"
+    )
