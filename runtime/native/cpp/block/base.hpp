@@ -31,6 +31,8 @@ static_assert(LINE_BYTES >= 8 && (LINE_BYTES & (LINE_BYTES - 1)) == 0);
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define COLD __attribute__((cold))           // rarely called: kept out of the way
 #define TINY __attribute__((always_inline))  // shorter than a call of it
+#define FLAT __attribute__((flatten))        // with all that it calls, but for what stands APART
+#define APART __attribute__((noinline))
 
 // A cheap invariant of our own code: checked in sanitizer builds, free in all others.
 #if defined(__SANITIZE_ADDRESS__) || defined(SLICC_INVARIANTS)

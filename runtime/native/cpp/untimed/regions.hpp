@@ -68,6 +68,25 @@ struct Regions {
     }
 };
 
+// Of the part of the block that every system has.
+inline void add_system(const Context& x, Regions& regions) {
+    const auto part = [&](u64 from, u64 to) { regions.add(from, to - from); };
+    constexpr u64 ENGINE = offsetof(System, engine);
+    part(offsetof(System, trouble), offsetof(System, run_key));
+    part(ENGINE, ENGINE + offsetof(EngineState, occupied) + slots_in_use(x));
+    part(ENGINE + offsetof(EngineState, far_count), ENGINE + offsetof(EngineState, wheel));
+    part(ENGINE + offsetof(EngineState, wakeups), offsetof(System, lines));
+    part(offsetof(System, messages), offsetof(System, entries));
+    part(offsetof(System, bus), offsetof(System, routes));
+}
+
+// What stands in front of `busy_tick` is set once.
+inline void add_controllers(const Context& x, Regions& regions) {
+    constexpr u64 RUNNING = offsetof(Controller, busy_tick);
+    for (u32 id = 0; id < x.s->controllers; id++)
+        regions.add(offset_of(x, controller(x, id)) + RUNNING, CONTROLLER_STRIDE - RUNNING);
+}
+
 inline void add_cache(Regions& regions, const CacheMemory& c) {
     regions.add(c.frames, c.sets * c.ways * sizeof(u32));
     regions.add(c.free, c.sets * sizeof(u32));
@@ -80,46 +99,49 @@ inline void add_requesters(const Context& x, Regions& regions, u32 engines) {
     const RequesterParts& parts = requester_parts(x);
     regions.add(x.s->requester_parts.offset, offsetof(RequesterParts, sort_bits));
     regions.add(parts.requesters);
-    regions.add(parts.accesses);
-    regions.add(parts.requests);
     regions.add(parts.clients);
     regions.add(parts.marks);
     regions.add(parts.transfers.offset, u64{engines} * TRANSFER_ROOM);
     regions.add(parts.free_transfers.offset, u64{engines} * sizeof(u32));
 }
 
-// The pools from which things of a state are.
+// The slots of pools that were taken: where they begin, and bytes.
 template <class F>
-inline void each_state_pool(const Context& x, F f) {
+inline void each_taken(const Context& x, F f) {
     const System& s = *x.s;
-    f(s.messages);
-    f(s.logs);
-    f(s.atomics);
+    const auto pool = [&](const Pool& p) {
+        if (p.used) f(p.offset, u64{p.used} * p.stride);
+    };
+    pool(s.messages);
+    pool(s.logs);
+    pool(s.atomics);
     for (u32 i = 0; i < MACHINES; i++) {
-        f(s.entries.at(x, i));
-        f(s.records.at(x, i));
+        pool(s.entries.at(x, i));
+        pool(s.records.at(x, i));
     }
+    const RequesterParts& parts = requester_parts(x);  // slot 0 of these is none
+    f(parts.accesses.offset, u64{parts.accesses_used + 1} * sizeof(Access));
+    f(parts.requests.offset, u64{parts.requests_used + 1} * sizeof(LineRequest));
 }
 
-// Bytes of the slots that were taken.
-inline u64 pool_bytes(const Context& x) {
-    u64 bytes = 0;
-    each_state_pool(x, [&](const Pool& pool) { bytes += u64{pool.used} * pool.stride; });
-    return bytes;
+inline u64 taken_bytes(const Context& x) {
+    u64 all = 0;
+    each_taken(x, [&](u64, u64 bytes) { all += bytes; });
+    return all;
 }
 
-inline void pools_save(const Context& x, u8* to) {
-    each_state_pool(x, [&](const Pool& pool) {
-        __builtin_memcpy(to, x.base + pool.offset, u64{pool.used} * pool.stride);
-        to += u64{pool.used} * pool.stride;
+inline void taken_save(const Context& x, u8* to) {
+    each_taken(x, [&](u64 offset, u64 bytes) {
+        __builtin_memcpy(to, x.base + offset, bytes);
+        to += bytes;
     });
 }
 
 // The heads of the pools are those of the time of saving.
-inline void pools_restore(const Context& x, const u8* from) {
-    each_state_pool(x, [&](const Pool& pool) {
-        __builtin_memcpy(x.base + pool.offset, from, u64{pool.used} * pool.stride);
-        from += u64{pool.used} * pool.stride;
+inline void taken_restore(const Context& x, const u8* from) {
+    each_taken(x, [&](u64 offset, u64 bytes) {
+        __builtin_memcpy(x.base + offset, from, bytes);
+        from += bytes;
     });
 }
 
@@ -128,7 +150,7 @@ inline void pools_restore(const Context& x, const u8* from) {
 inline Regions state_regions(const Context& x, u32 engines) {
     const System& s = *x.s;
     Regions regions;
-    regions.add(0, sizeof(System));
+    add_system(x, regions);
     regions.add(s.engine.pending);
     regions.add(s.engine.wakes.offset, sizeof(u64));
     regions.add(s.engine.wheel.offset, slots_in_use(x) * sizeof(WheelSlot));
@@ -139,7 +161,7 @@ inline Regions state_regions(const Context& x, u32 engines) {
     }
     regions.add(s.cache_memories);
     for (u32 i = 0; i < s.caches; i++) add_cache(regions, x.caches[i]);
-    regions.add(s.controller_bytes);
+    add_controllers(x, regions);
     regions.add(s.tables);
     regions.add(s.directories);
     regions.add(s.entries);

@@ -50,7 +50,7 @@ inline void model_start_state(Model& m) {
 }
 
 // The code of the state under one renaming.
-inline void model_write(Model& m, const Renaming& renaming, Code& to) {
+FLAT inline void model_write(Model& m, const Renaming& renaming, Code& to) {
     Values values;
     Coder<Writer> code(m.x, m.agents.coding, renaming, values, to.bytes, sizeof to.bytes);
     code_system(code, m.agents.rules.order);
@@ -95,7 +95,7 @@ inline u32 model_save(Model& m, Code& to) {
     return least;
 }
 
-inline void model_load(Model& m, const u8* code) {
+FLAT inline void model_load(Model& m, const u8* code) {
     m.regions.restore(m.block, m.start_state);
     m.x.recent_address = NONE;
     m.x.s->engine.now = 1 << 20;
@@ -108,7 +108,7 @@ inline void model_load(Model& m, const u8* code) {
 
 // Keep the state as it stands, to come back to it without reading it again. False: no memory.
 inline bool model_keep(Model& m) {
-    const u64 wanted = m.regions.bytes + pool_bytes(m.x);
+    const u64 wanted = m.regions.bytes + taken_bytes(m.x);
     if (wanted > m.kept_room) {
         free(m.kept_state);
         m.kept_room = 2 * wanted;
@@ -116,14 +116,14 @@ inline bool model_keep(Model& m) {
         if (!m.kept_state) return false;
     }
     m.regions.save(m.block, m.kept_state);
-    pools_save(m.x, m.kept_state + m.regions.bytes);
+    taken_save(m.x, m.kept_state + m.regions.bytes);
     m.kept_agents = m.agents.state();
     return true;
 }
 
 inline void model_come_back(Model& m) {
     m.regions.restore(m.block, m.kept_state);
-    pools_restore(m.x, m.kept_state + m.regions.bytes);
+    taken_restore(m.x, m.kept_state + m.regions.bytes);
     m.agents.state() = m.kept_agents;
     m.x.recent_address = NONE;
 }

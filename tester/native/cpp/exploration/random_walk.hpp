@@ -67,6 +67,8 @@ inline u64 forgotten(Model& m) {
     }
     array(s.counts.offset, s.counts.count * 8);
     const RequesterParts& parts = requester_parts(m.x);
+    array(parts.accesses.offset, parts.accesses.count * sizeof(Access));
+    array(parts.requests.offset, parts.requests.count * sizeof(LineRequest));
     array(parts.sorted.offset, parts.sorted.count * 8);
     for (u64 at = 0; at < m.block_bytes; at++) {
         if (m.block[at] == m.start_block[at]) continue;
