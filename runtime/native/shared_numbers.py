@@ -19,7 +19,7 @@ from runtime.native import plan, plan_words, row_change
 from runtime.native.build import HEADERS
 from runtime.native.ctypes_api import ABI
 from runtime.native.external_requester import LANE_BYTES, LANES
-from runtime.native.system import ErrorWord, RunStatus, StepWord
+from runtime.native.system import ChoiceKind, ErrorWord, RunStatus, StepWord
 from runtime.requesters.base import RefusalReason
 from runtime.requesters.port import LINKED_TRIES, AccessKind, AnswerKind, AtomicWay, Scope
 from runtime.sim import delay_policy, engine
@@ -167,6 +167,9 @@ def headers() -> dict[Path, str]:
             constant("i64", "SAMPLE_TICKS", statistics_words.SAMPLE_TICKS)
             + constant("i64", "SAMPLE_ROWS", statistics_words.SAMPLE_ROWS)
             + constant("u32", "LATENCY_BUCKETS", statistics_words.LATENCY_BUCKETS),
+        ),
+        HEADERS / "untimed" / "shared_numbers.hpp": header(
+            __spec__.name, "block/base.hpp", constants(ChoiceKind, "u8")
         ),
         HEADERS / "types" / "enumerations.hpp": header(
             __spec__.name,

@@ -50,6 +50,15 @@ class StepWord(IntEnum):
     NEXT = 5
 
 
+class ChoiceKind(IntEnum):
+    """What a choice lets happen where there is no time."""
+
+    ISSUE = 0
+    DELIVER = 1
+    WAKE = 2
+    ALARM = 3
+
+
 class ErrorWord(IntEnum):
     """The protocol's verdict as the block reports it. NONE: not known."""
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from protocols.loader import LoadedProtocol
 from runtime.native.build import UNIT, Recipe, Sizes, headers_digest
 from runtime.native.ctypes_api import LibraryError, SharedObject
-from runtime.native.system import ErrorWord, StepWord
+from runtime.native.system import ChoiceKind, ErrorWord, StepWord
 from runtime.native.toolchain.compiler import ToolchainError, find_compiler
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 from tester.errors import ConfigError
@@ -31,7 +31,6 @@ from tester.exploration.native_words import (
     MOST_STEPS,
     NOT_JUDGED,
     THREAD_REGISTERS,
-    ChoiceKind,
     ChoiceWord,
     ConfigWord,
     FindingKind,

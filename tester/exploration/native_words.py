@@ -66,15 +66,6 @@ class WalkFault(IntEnum):
     MEMORY = 4
 
 
-class ChoiceKind(IntEnum):
-    """What a choice lets happen."""
-
-    ISSUE = 0
-    DELIVER = 1
-    WAKE = 2
-    ALARM = 3
-
-
 class ChoiceWord(IntEnum):
     """TYPE: of the message that arrives; LINE: of that, or of an alarm; TARGET: of either."""
 

@@ -12,14 +12,14 @@ from typing import Any, Final
 
 from protocols.loader import LoadedProtocol
 from runtime.errors import ErrorKind
-from runtime.native.system import ErrorWord, NativeError
+from runtime.native.system import ChoiceKind, ErrorWord, NativeError
 from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
 from tester.exploration.invariants.language import Invariant
 from tester.exploration.native_search import Choice
-from tester.exploration.native_words import BEFOREHAND, ChoiceKind, FindingKind, SearchEnd
+from tester.exploration.native_words import BEFOREHAND, FindingKind, SearchEnd
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
 

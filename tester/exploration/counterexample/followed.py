@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from protocols.loader import LoadedProtocol
+from runtime.native.system import ChoiceKind
 from runtime.network.bus import BusPort
 from runtime.system.system import System, build_completed
 from tester.exploration.exploration import Finding, Step
 from tester.exploration.native_search import Choice, NativeSearch, Rules, build
-from tester.exploration.native_words import ChoiceKind
 from tester.exploration.operations import NAMES, OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from protocols.loader import LoadedProtocol
+from runtime.native.system import ChoiceKind
 from tester.exploration.exploration import Verdict, explore
 from tester.exploration.native_search import NativeSearch, Rules, build
-from tester.exploration.native_words import ChoiceKind, WalkFault
+from tester.exploration.native_words import WalkFault
 from tester.exploration.report import Namer
 from tester.exploration.small_system import Bounds, small_system
 from tests.tester.native.solo import load

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
+from runtime.native.system import ChoiceKind
 from slicc.scenario_text.conditions import Model
 from slicc.scenario_text.parser import parse_scenario, read_scenario
 from slicc.scenario_text.syntax import Scenario
 from slicc.source import SourceFile
 from tester.errors import ConfigError
 from tester.exploration.native_search import Rules
-from tester.exploration.native_words import ChoiceKind
 from tester.exploration.report import Namer
 from tester.litmus.every_run import EveryRun, as_lines, explore_scenario
 from tester.litmus.script import script_of

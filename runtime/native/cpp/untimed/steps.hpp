@@ -7,13 +7,13 @@
 
 #pragma once
 
+#include "untimed/shared_numbers.hpp"
 #include "untimed/state_code.hpp"
 
 inline constexpr u32 MOST_ROUNDS = 1000;  // of requesters, or of wake-ups to rest, in a step
 
 struct Choice {
-    enum Kind : u8 { ISSUE, DELIVER, WAKE, ALARM };
-    u8 kind;
+    u8 kind;   // ChoiceKind
     u8 what;   // agent, slot, controller or timer
     u8 which;  // operation, place in the slot, or line
     u8 where;  // location
@@ -170,9 +170,9 @@ inline void step_end(Context& x, const StepRules& rules) {
 // Deliver a message, wake a controller, or let an alarm go off. Issues are the clients'.
 inline void step(Context& x, const StepRules& rules, Choice choice) {
     step_begin(x);
-    if (choice.kind == Choice::DELIVER) {
+    if (choice.kind == ChoiceKind::DELIVER) {
         flight_deliver(x, choice.what, choice.which);
-    } else if (choice.kind == Choice::ALARM) {
+    } else if (choice.kind == ChoiceKind::ALARM) {
         alarm_goes_off(x, choice.what, choice.which);
     } else {
         flag_consumer(x, choice.what);
@@ -187,7 +187,7 @@ inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room
         const bool ordered = rules.order.bits[slot >> 6] >> (slot & 63) & 1;
         u8 place = 0;
         for (u32 h = x.wheel[slot].head; h && count < room; h = of_handle<Message>(x, h).next) {
-            out[count++] = {Choice::DELIVER, static_cast<u8>(slot), place++, 0};
+            out[count++] = {ChoiceKind::DELIVER, static_cast<u8>(slot), place++, 0};
             if (ordered) break;
         }
     });
@@ -196,10 +196,11 @@ inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room
         for (u32 line = 0; t.count && line < x.s->lines.used && count < room; line++) {
             const u32 place = line_place(x, t.places, line);
             if (place && timer_alarms(x, t)[place - 1].tick == NONE)
-                out[count++] = {Choice::ALARM, static_cast<u8>(timer), static_cast<u8>(line), 0};
+                out[count++] = {ChoiceKind::ALARM, static_cast<u8>(timer), static_cast<u8>(line),
+                                0};
         }
     }
     for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
-        out[count++] = {Choice::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
+        out[count++] = {ChoiceKind::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
     return count;
 }

@@ -391,11 +391,11 @@ inline void describe(const Context& x, Choice choice, u64* out) {
     out[CHOICE_WHICH] = choice.which;
     out[CHOICE_WHERE] = choice.where;
     out[CHOICE_TYPE] = out[CHOICE_LINE] = out[CHOICE_TARGET] = NONE;
-    if (choice.kind == Choice::ALARM) {
+    if (choice.kind == ChoiceKind::ALARM) {
         out[CHOICE_LINE] = line_address_of(x, choice.which);
         out[CHOICE_TARGET] = timer_table(x, choice.what).consumer;
     }
-    if (choice.kind != Choice::DELIVER) return;
+    if (choice.kind != ChoiceKind::DELIVER) return;
     u32 handle = x.wheel[choice.what].head;
     for (u32 i = 0; i < choice.which && handle; i++) handle = of_handle<Message>(x, handle).next;
     if (!handle) return;

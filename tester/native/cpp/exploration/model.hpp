@@ -161,7 +161,7 @@ inline void model_apply(Model& m, Choice choice) {
     m.x.steps = m.steps;
     m.x.steps_room = MOST_STEPS;
     m.x.steps_written = 0;
-    if (choice.kind == Choice::ISSUE) {
+    if (choice.kind == ChoiceKind::ISSUE) {
         begin(m.x, m.agents, choice);
     } else {
         step(m.x, m.agents.rules, choice);

@@ -13,13 +13,13 @@
 
 inline u16 packed(Choice c) {
     const u32 rest =
-        c.kind == Choice::ISSUE ? c.what << 8 | c.which << 4 | c.where : c.what << 5 | c.which;
+        c.kind == ChoiceKind::ISSUE ? c.what << 8 | c.which << 4 | c.where : c.what << 5 | c.which;
     return static_cast<u16>(c.kind << 13 | rest);
 }
 
 inline Choice unpacked(u16 word) {
     const u8 kind = static_cast<u8>(word >> 13);
-    if (kind == Choice::ISSUE) {
+    if (kind == ChoiceKind::ISSUE) {
         return {kind, static_cast<u8>(word >> 8 & 31), static_cast<u8>(word >> 4 & 15),
                 static_cast<u8>(word & 15)};
     }

@@ -72,7 +72,7 @@ inline u32 script_preparations(Context& x, const Agents& a, Choice* out, u32 roo
         for (u32 op = 0; op < 2; op++) {
             for (u32 where = 0; where < a.locations() && count < room; where++) {
                 if (!may_begin(x, a, agent, op, where)) continue;
-                out[count++] = {Choice::ISSUE, static_cast<u8>(agent), static_cast<u8>(op),
+                out[count++] = {ChoiceKind::ISSUE, static_cast<u8>(agent), static_cast<u8>(op),
                                 static_cast<u8>(where | BEFOREHAND)};
             }
         }
@@ -93,7 +93,7 @@ inline u32 script_beginnings(Context& x, const Agents& a, Choice* out, u32 room)
         const ScriptStep& step = script.steps[agent][a.done.at[agent]];
         const bool free = idle(a, agent) || (step.overlaps && !a.access[agent][0]);
         if (free && script_needs_met(a, step) && may_begin(x, a, agent, step.op, step.where))
-            out[count++] = {Choice::ISSUE, static_cast<u8>(agent), step.op, step.where};
+            out[count++] = {ChoiceKind::ISSUE, static_cast<u8>(agent), step.op, step.where};
     }
     return count;
 }
@@ -109,7 +109,7 @@ inline u32 beginnings(Context& x, const Agents& a, Choice* out, u32 room) {
             const u32 places = places_of(a, op);
             for (u32 where = 0; where < places && count < room; where++) {
                 if (!may_begin(x, a, agent, op, where)) continue;
-                out[count++] = {Choice::ISSUE, static_cast<u8>(agent), static_cast<u8>(op),
+                out[count++] = {ChoiceKind::ISSUE, static_cast<u8>(agent), static_cast<u8>(op),
                                 static_cast<u8>(where)};
             }
         }
