@@ -43,6 +43,20 @@ inline u32 old_number(const Code& code, const Permutation<ROOM> Renaming::* thin
         return (code.renaming.*things).from[index];
 }
 
+// Of things from number `first` on, `part` of them: see below.
+template <class Code, u32 ROOM, class Has, class Visit>
+TINY inline void code_part(Code& code, const Permutation<ROOM> Renaming::* things, u32 first,
+                           u32 part, Has has, Visit visit) {
+    u32 mask = 0;
+    if constexpr (!Code::READS) {
+        const u8* const from = (code.renaming.*things).from + first;
+        for (u32 i = 0; i < part; i++) mask |= u32{has(from[i])} << i;
+    }
+    code.bits(mask, part);
+    for (; mask; mask &= mask - 1)
+        visit(old_number(code, things, first + static_cast<u32>(__builtin_ctz(mask))));
+}
+
 // Which of `count` things there are, a bit each in the order of their new numbers, and then those
 // that are. `has` asks the system about an old number, `visit` gets one.
 template <class Code, u32 ROOM, class Has, class Visit>
@@ -50,22 +64,15 @@ TINY inline void code_present(Code& code, const Permutation<ROOM> Renaming::* th
                               Has has, Visit visit) {
     for (u32 first = 0; first < count; first += 32) {
         const u32 part = count - first < 32 ? count - first : 32;
-        u32 mask = 0;
-        if constexpr (!Code::READS) {
-            const u8* const from = (code.renaming.*things).from + first;
-            for (u32 i = 0; i < part; i++) mask |= u32{has(from[i])} << i;
-        }
-        code.bits(mask, part);
-        for (; mask; mask &= mask - 1) {
-            visit(old_number(code, things, first + static_cast<u32>(__builtin_ctz(mask))));
-        }
+        code_part(code, things, first, part, has, visit);
     }
 }
 
 // The same of lines.
 template <class Code, class Has, class Visit>
 TINY inline void code_lines(Code& code, Has has, Visit visit) {
-    code_present(code, &Renaming::lines, code.coding.lines, has, visit);
+    static_assert(MAX_LINES <= 32);
+    code_part(code, &Renaming::lines, 0, code.coding.lines, has, visit);
 }
 
 // ---------------------------------------------------------------- controllers

@@ -162,7 +162,8 @@ struct Oracle {
 
     // A coherent agent has no load under way any more.
     void end(u16 bit) {
-        for (Token& t : tokens) {
+        for (u64 left = used; left; left &= left - 1) {
+            Token& t = tokens[__builtin_ctzll(left)];
             t.may = static_cast<u16>(t.may & ~bit);
             t.before = static_cast<u16>(t.before & ~bit);
         }
@@ -172,8 +173,9 @@ struct Oracle {
     void acquire(u32 agent) {
         const u16 bit = static_cast<u16>(1u << agent);
         if (!(relaxed & bit)) return;
-        for (Token& t : tokens) {
-            if (t.used && t.over) t.may = static_cast<u16>(t.may & ~bit);
+        for (u64 left = used; left; left &= left - 1) {
+            Token& t = tokens[__builtin_ctzll(left)];
+            if (t.over) t.may = static_cast<u16>(t.may & ~bit);
         }
     }
 
