@@ -7,6 +7,7 @@ same ticks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -221,8 +222,8 @@ class Device(BareDevice):
     @property
     def stats(self) -> dict[str, object]:
         """Counters by section: ``packets``, ``compute_units`` for all of them together,
-        ``caches``: executions by group of machines, event and state, and ``tlb``, by port, once
-        there was a process."""
+        ``caches``: executions by group of machines, event and state, ``slots``: what turns have
+        cost, where slots are limited, and ``tlb``, by port, once there was a process."""
         total = Statistics()
         for unit in self.units:
             if isinstance(unit, TimedUnit | FunctionalUnit | NativeUnit):
@@ -234,6 +235,8 @@ class Device(BareDevice):
         }
         if isinstance(self.memory, CoherentMemory):
             counters["caches"] = self.memory.executed()
+        if self.options.slots is not None:
+            counters["slots"] = asdict(self.machine.scheduler.waits)
         tlbs = self._process_table.counters
         if tlbs is not None:
             counters["tlb"] = tlbs

@@ -136,8 +136,12 @@ class Connection:
     gives_way: Event | None = None
     """Its turn is over: it takes no further packet, and fires this once all have completed."""
     since: int = 0
-    """The tick in which it got its slot, or in which its waves were put back after that;
-    `NOT_YET` while they are being put back."""
+    """The tick in which its turn has begun: its first packet or command was there, or its waves
+    were put back; `NOT_YET` before that."""
+    tried: int = -1
+    """`gpu.hsa.activities.Activities.happened` when it got the slot of its last turn."""
+    waits_since: int | None = None
+    """The tick from which on it has something to do and no slot."""
     begun: int = -1
     """The last packet that was taken."""
     changed: Event = field(default_factory=Event)
@@ -159,6 +163,11 @@ class Connection:
     """Of a queue of commands: what the doorbell was last set to."""
     begun_command: tuple[int, ...] = ()
     """The place of the last command that was taken."""
+
+    def begin_turn(self, now: int) -> None:
+        """It could do something in its turn, if it could not before."""
+        if self.since == NOT_YET:
+            self.since = now
 
     def note_used(self, cus: tuple[int, ...]) -> None:
         """Dispatches may use these units from now on, and have stores in their caches."""

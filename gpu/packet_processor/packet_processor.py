@@ -180,6 +180,7 @@ class PacketProcessor:
             while link.active:
                 yield from self._keep_to_its_share(link)
                 data = yield from self._fetch(link, ahead)
+                link.begin_turn(self._now)
                 if data is not None and not (yield from self._process(link, data)):
                     ahead.appendleft(data)
         except Unmapped as error:

@@ -11,9 +11,10 @@ Next is the queue of the highest priority among those with packets, then the one
 longest. A queue that is passed over counts as one level higher each time, so that none starves.
 
 Invariant: a queue with packets gets a slot after at most HIGHEST_PRIORITY + W turns, W being the
-number of waiting queues. A turn lasts two quanta at most (one from when its waves are back), and
-then what the queue that gives way needs: its accesses to return and its waves to be written, or
-what was launched to complete. A quantum has to be longer than an access of a wave takes.
+number of waiting queues. A turn lasts two quanta at most (from its first packet, or from when its
+waves are back), and then what the queue that gives way needs: its accesses to return and its waves
+to be written, or what was launched to complete. A quantum has to be longer than an access of a wave
+takes.
 Source: D4, "Hardware scheduler"; D3 for priorities.
 """
 
@@ -24,10 +25,23 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from gpu.hsa.activities import Activities, Activity, Event, Pause, Steps
-from gpu.hsa.queue_state import HIGHEST_PRIORITY, Connection
+from gpu.hsa.queue_state import NOT_YET, Connection
 
 IN_FLIGHT: Final = 8
 """Packets of a queue that are under way at once where slots are limited."""
+
+
+@dataclass(slots=True)
+class Waits:
+    """What turns have cost so far; ticks. ``turns``: slots that were handed over or kept, while
+    queues without one had packets. Of a queue that had packets and no slot, ``longest_turns`` and
+    ``longest_ticks``: turns that passed it over, and the time until its own. ``longest_switch``:
+    what a queue whose turn was over took to give its slot up."""
+
+    turns: int = 0
+    longest_turns: int = 0
+    longest_ticks: int = 0
+    longest_switch: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -67,8 +81,9 @@ class Scheduler:
         self._waiting: deque[_Waiting] = deque()
         self._arrived = Event()
         self._given_up = Event()
-        self._turns = 0
-        """Swaps and checks since the last event."""
+        self._asked = 0
+        """The tick in which a queue was last told to give way."""
+        self.waits = Waits()
         if slots is not None:
             activities.start(self._swap())
 
@@ -80,11 +95,18 @@ class Scheduler:
     def add(self, link: Connection) -> None:
         """A new queue: it takes a free slot at once, or waits for its turn."""
         self._drop_ended()
+        link.tried = -1
         if self._slots is None or len(self._mapped) < self._slots:
-            self._map(link)
+            self._map(_Waiting(link))
         else:
-            self._waiting.append(_Waiting(link))
+            self._wait(link)
             self._arrived.fire()
+
+    def rung(self, link: Connection) -> None:
+        """Its doorbell was rung."""
+        link.tried = -1
+        if link.waits_since is None and link.has_work and not self.serves(link):
+            link.waits_since = self._now
 
     def serves(self, link: Connection) -> bool:
         """Whether a queue has a slot."""
@@ -96,9 +118,19 @@ class Scheduler:
         if self.serves(link):
             self._unmap(link)
 
-    def _map(self, link: Connection) -> None:
+    def _wait(self, link: Connection) -> None:
+        link.waits_since = self._now if link.has_work else None
+        self._waiting.append(_Waiting(link))
+
+    def _map(self, chosen: _Waiting) -> None:
+        link, waits = chosen.link, self.waits
+        if link.waits_since is not None:
+            waits.longest_turns = max(waits.longest_turns, chosen.passed)
+            waits.longest_ticks = max(waits.longest_ticks, self._now - link.waits_since)
+        link.waits_since = None
+        link.tried = self._activities.happened
         link.gives_way = None
-        link.since = self._now
+        link.since = NOT_YET
         self._mapped.append((link, self._processor.connect(link)))
 
     def _unmap(self, link: Connection) -> None:
@@ -116,26 +148,30 @@ class Scheduler:
     # ------------------------------------------------------------------ turns
 
     def _swap(self) -> Steps[None]:
-        seen_happening = self._activities.happened
         while True:
             if not self._waiting:
                 self._keep_the_others()
                 yield Pause(None, self._arrived, self._arrived.count)
                 continue
-            happened = self._activities.happened
-            self._turns = self._turns + 1 if happened == seen_happening else 0
-            seen_happening = happened
-            # Once every queue had a turn without an event, another round has no effect.
-            done = self._turns > len(self._waiting) + len(self._mapped) + HIGHEST_PRIORITY
-            looked = happened if done else None
+            looked = self._activities.happened if self._in_vain else None
             yield Pause(self._quantum, self._given_up, self._given_up.count, looked)
             self._drop_ended()
             self._give_slots()
 
+    @property
+    def _in_vain(self) -> bool:
+        """Whether further turns have no effect: every queue has had one since the last event, or
+        one that holds its slot has been told to give way."""
+        if any(link.idle for link in self.mapped):
+            happened = self._activities.happened
+            return all(each.link.tried == happened for each in self._waiting)
+        told = any(link.gives_way is not None for link in self.mapped)
+        return told or not any(each.link.has_work for each in self._waiting)
+
     def _give_slots(self) -> None:
         assert self._slots is not None, "swaps without a number of slots"
         while self._waiting and len(self._mapped) < self._slots:
-            self._map(self._take_next().link)
+            self._map(self._take_next())
         if not self._waiting:
             self._keep_the_others()  # the one that was to get a slot has ended
             return
@@ -143,14 +179,26 @@ class Scheduler:
         if idle is None:
             self._end_a_turn()
             return
+        if self._in_vain:
+            return
+        if idle.gives_way is not None:
+            if not idle.saved:
+                idle.tried = -1  # it was to do more
+            self.waits.longest_switch = max(self.waits.longest_switch, self._now - self._asked)
         then = self._take_next()
         self._unmap(idle)
-        self._waiting.append(_Waiting(idle))
-        self._map(then.link)
+        self._wait(idle)
+        self._map(then)
         self._keep_the_others()
 
     def _next(self) -> _Waiting:
-        return max(self._waiting, key=lambda each: (each.link.has_work, each.urgency))
+        return max(self._waiting, key=self._rank)
+
+    def _rank(self, each: _Waiting) -> tuple[bool, int]:
+        """The highest is next, the one that has waited longest among equals."""
+        if each.link.has_work:
+            return True, each.urgency
+        return False, each.link.tried != self._activities.happened
 
     def _take_next(self) -> _Waiting:
         """The others with packets become more urgent."""
@@ -160,6 +208,7 @@ class Scheduler:
         return chosen
 
     def _pass_over(self) -> None:
+        self.waits.turns += 1
         for each in self._waiting:
             each.passed += each.link.has_work
 
@@ -179,6 +228,7 @@ class Scheduler:
         least = min(over, key=lambda link: link.priority)
         if least.priority <= then.urgency:
             least.gives_way = self._given_up
+            self._asked = self._now
             least.changed.fire()
         else:
             self._pass_over()

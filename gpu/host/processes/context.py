@@ -262,7 +262,9 @@ class Context(ProcessMemory):
         """A store at an offset in the page of doorbells."""
         number = offset // DOORBELL_BYTES
         if number < len(self._queues):
-            self._queues[number].link.rung(data)
+            link = self._queues[number].link
+            link.rung(data)
+            self.machine.scheduler.rung(link)
 
     def _inactive(self, link: Connection) -> None:
         """Called in the middle of a tick: the host is notified between two ticks."""

@@ -99,6 +99,7 @@ class CommandService:
             while link.active:
                 yield from self._give_way(link)
                 data = yield from self._next(link, progress)
+                link.begin_turn(self._control.activities.memory.now)
                 if data is not None:
                     yield from self._carry_out(link, progress, data)
         except (QueueError, Unmapped) as error:

@@ -18,7 +18,7 @@ from gpu.hsa.queue_layout import AMD_QUEUE, FEATURE_KERNEL_DISPATCH, TYPE_SINGLE
 from gpu.hsa.queue_state import HIGHEST_PRIORITY, QueueState
 from gpu.hsa.signal import ERROR_VALUE, SIGNAL, Signal, SignalKind
 from gpu.memory.flat_memory import FlatMemory
-from gpu.packet_processor.context_switch import DRAIN, ENTRY, HEADER
+from gpu.packet_processor.context_switch import ENTRY, HEADER
 from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES
 from tests.gpu.corpus.runner import complaint
@@ -103,7 +103,7 @@ HARD = ["reduce.reduce_lds", "scan.scan_tree", "sort.bitonic_local", "scratch.sc
 )
 def test_kernels_end_right_between_turns(case: Case) -> None:
     """Beside a kernel that never ends, on one slot: turns are a few instructions long."""
-    device = device_of("timed", quantum=100)
+    device = device_of("timed", quantum=50)
     switches = Switches(device)
     spin(device)
     assert complaint(case, _Patient(device)) is None
@@ -320,7 +320,7 @@ def test_32_queues_of_4_processes_on_3_slots(batch: int) -> None:
     queues = [
         queue_of(driver, 32, priorities[number % 4]) for driver in drivers for number in range(8)
     ]
-    turns, switches = Turns(device), Switches(device)
+    switches = Switches(device)
     cases = [CASES[(batch + BATCHES * number) % len(CASES)] for number in range(len(queues))]
     results = [submit(queue, case) for queue, case in zip(queues, cases, strict=True)]
     for queue in queues:
@@ -328,9 +328,9 @@ def test_32_queues_of_4_processes_on_3_slots(batch: int) -> None:
     device.run()
     for case, buffers in zip(cases, results, strict=True):
         assert case.complaint({name: each.numpy() for name, each in buffers.items()}) is None
-    switch = 2 * (DRAIN + 16)
-    bound = (HIGHEST_PRIORITY + len(queues)) * (2 * quantum + switch)
-    assert turns.longest < bound
+    waits = device.machine.scheduler.waits
+    assert waits.longest_turns <= HIGHEST_PRIORITY + len(queues) - 3
+    assert waits.longest_ticks < waits.longest_turns * (2 * quantum + waits.longest_switch)
     assert switches.back > 1, "they took turns"
 
 
@@ -349,26 +349,3 @@ def submit(queue: DeviceQueue, case: Case) -> dict[str, Buffer]:
             private_bytes=launch.private,
         )
     return buffers
-
-
-class Turns:
-    """How long queues with work have waited for a slot."""
-
-    def __init__(self, device: Device) -> None:
-        self.longest = 0
-        since: dict[int, int] = {}
-        scheduler = device.machine.scheduler
-        take, leave = scheduler._map, scheduler._unmap
-
-        def map(link: object) -> None:
-            self.longest = max(self.longest, device.now - since.get(id(link), device.now))
-            take(link)  # type: ignore[arg-type]
-
-        def unmap(link: object) -> None:
-            if link.has_work:  # type: ignore[attr-defined]
-                since[id(link)] = device.now
-            else:
-                since.pop(id(link), None)
-            leave(link)  # type: ignore[arg-type]
-
-        scheduler._map, scheduler._unmap = map, unmap  # type: ignore[method-assign,assignment]
