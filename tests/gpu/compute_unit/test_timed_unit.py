@@ -293,3 +293,19 @@ def test_timing_by_name() -> None:
         Timing.from_table({"vector_cycles": 0})
     with pytest.raises(ValueError, match="buffer_bytes = 32: less than two fetches of 32 bytes"):
         Timing.from_table({"buffer_bytes": 32})
+
+
+def ticks_of_additions(count: int, waves: int) -> int:
+    """Of a group whose waves do so many vector operations each, with code that is always there."""
+    bench = Bench(
+        bytes.fromhex("81080832") * count + bytes.fromhex("000081bf"), SlowMemory(by_kind(load=1))
+    )
+    _run(bench, [0, 0], items=64 * waves, timing=Timing(fetch_bytes=64, buffer_bytes=512))
+    return bench.memory.now
+
+
+@pytest.mark.parametrize(("waves", "cycles"), [(1, 4), (4, 4), (8, 8), (12, 12), (16, 16)])
+def test_a_vector_operation_holds_one_of_four_simds_for_four_cycles(
+    waves: int, cycles: int
+) -> None:
+    assert ticks_of_additions(96, waves) - ticks_of_additions(32, waves) == 64 * cycles
