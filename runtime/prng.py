@@ -66,16 +66,22 @@ class Prng:
     draw in one place does not reshuffle another. Its key is ``hash64(key, hash_name(name))``.
     """
 
-    __slots__ = ("counter", "key")
+    __slots__ = ("_stem", "counter", "key")
 
     def __init__(self, seed: int) -> None:
         self.key = mix64(seed + GOLDEN)
         self.counter = 0
+        self._stem: int | None = None
+        """What the keys of all forks begin with."""
 
     def fork(self, name: str) -> Prng:
+        stem = self._stem
+        if stem is None:
+            stem = self._stem = mix64(_TWO_PARTS ^ mix64(self.key + GOLDEN))
         child = Prng.__new__(Prng)
-        child.key = mix64(mix64(_TWO_PARTS ^ mix64(self.key + GOLDEN)) ^ _mixed_name(name))
+        child.key = mix64(stem ^ _mixed_name(name))
         child.counter = 0
+        child._stem = None
         return child
 
     def bits64(self) -> int:

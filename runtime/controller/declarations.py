@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from runtime.errors import ErrorKind, ProtocolError
 
@@ -27,6 +28,25 @@ UNCOUNTED: Final = 2
 
 PollResult = bool | int | None
 """``True``: a transition ran. ``UNCOUNTED``. False or None: the body ran to its end."""
+
+
+_Class = TypeVar("_Class")
+_Found = TypeVar("_Found")
+
+
+def once_a_class(
+    function: Callable[[type[_Class]], _Found],
+) -> Callable[[type[_Class]], _Found]:
+    """What a function makes of the declarations of a class, made once as long as the class lives.
+    Every leg of a campaign asks for it."""
+    made: WeakKeyDictionary[type[_Class], _Found] = WeakKeyDictionary()
+
+    def found(kind: type[_Class]) -> _Found:
+        if kind not in made:
+            made[kind] = function(kind)
+        return made[kind]
+
+    return found
 
 
 @dataclass(frozen=True, slots=True)

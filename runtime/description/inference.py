@@ -11,8 +11,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from runtime.controller.declarations import BufferParameter, Parameter
+from runtime.controller.declarations import BufferParameter, Parameter, once_a_class
 from runtime.controller.protocol_info import ProtocolInfo
+from runtime.controller.shapes import Controller
 from runtime.description import (
     MAX_ENTRIES,
     AgentsDescription,
@@ -65,6 +66,12 @@ def unsized(requester: RequesterDescription) -> RequesterDescription:
     return replace(requester, tokens=None, outstanding=None, context=None)
 
 
+@once_a_class
+def _declarations(machine: type[Controller]) -> _Machine:
+    """Every leg of a campaign asks for them."""
+    return _Machine(machine.PARAMETERS)
+
+
 class _Machine:
     """The declarations of one machine, sorted by what they describe."""
 
@@ -101,7 +108,7 @@ class _Machine:
 class _Completion:
     def __init__(self, given: SystemDescription, protocol: ProtocolInfo) -> None:
         self.line_bits = given.line_size.bit_length() - 1
-        declared = {m.MACHINE: _Machine(m.PARAMETERS) for m in protocol.machines}
+        declared = {m.MACHINE: _declarations(m) for m in protocol.machines}
         given = with_groups(given, list(declared))
         self.machines = {name: declared[m.of or name] for name, m in given.machines.items()}
         """The declarations behind every group."""

@@ -11,6 +11,7 @@ Invariant: a description that exists is within bounds; what it does not say is N
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
@@ -215,6 +216,7 @@ def _filled(data: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in data.items() if value not in ({}, [])}
 
 
+@lru_cache(1 << 12)
 def _split(name: str) -> Path:
     return tuple(int(part) if part.isdigit() else part for part in name.split("."))
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
@@ -146,10 +147,15 @@ class Totals:
 
 @dataclass(frozen=True)
 class Plan:
-    """A leg before its first tick. ``summary`` is its description for users."""
+    """A leg before its first tick."""
 
     leg: Leg
-    summary: LegSummary
+    summarise: Callable[[], LegSummary]
+
+    @cached_property
+    def summary(self) -> LegSummary:
+        """Its description for users, which takes a while to write."""
+        return self.summarise()
 
 
 class Campaign:
@@ -224,20 +230,20 @@ class Campaign:
         rules = HandoverRules.of(description, groups)
         config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
         able = machine_roles.abilities(self.protocol.accepted, description)
-        config = replace(config, abilities=tuple(able[group] for group in groups))
+        changes: dict[str, Any] = {"abilities": tuple(able[group] for group in groups)}
         without = {what for group in description.agents.values() for what in group.without}
         if "scopes" in without:
-            config = replace(config, scope_percent=0, atomic_scope_percent=0, peek_bypass_percent=0)
+            changes |= {"scope_percent": 0, "atomic_scope_percent": 0, "peek_bypass_percent": 0}
         if "bare" in without:
-            config = replace(config, bare_percent=0, plain_percent=0)
+            changes |= {"bare_percent": 0, "plain_percent": 0}
         if "atomics" in without:
-            config = replace(config, bare_percent=100, atomic_percent=0)
+            changes |= {"bare_percent": 100, "atomic_percent": 0}
         episodes = min(
             options.episodes - self.totals.episodes,
             self._leg_episodes(number, prng, config, len(agents), turn.longest),
         )
         _check_size(config, episodes)
-        config = replace(config, episodes=episodes)
+        config = replace(config, episodes=episodes, **changes)
         program = generate_program(config, prng.fork("program"), self.engine.loops)
         leg = Leg(
             program,
@@ -251,12 +257,19 @@ class Campaign:
             self.totals.episodes,
             self.protocol.texts,
         )
-        limits = limited_resources.limits_in(description, self.protocol.description)
-        built = in_force(drawn, self.protocol.info, self.protocol.description, description)
-        summary = leg_summary(
-            scenario.profile, description, config, scenario.crowding, limits, built
-        )
-        return Plan(leg, summary)
+        usual = self.protocol.description
+
+        def summarise() -> LegSummary:
+            return leg_summary(
+                scenario.profile,
+                description,
+                config,
+                scenario.crowding,
+                limited_resources.limits_in(description, usual),
+                lambda: in_force(drawn, self.protocol.info, usual, description),
+            )
+
+        return Plan(leg, summarise)
 
     def run_leg(
         self,

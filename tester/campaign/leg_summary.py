@@ -7,9 +7,10 @@ protocol without them such fields would mislead.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from runtime.description import (
     DefectDescription,
@@ -39,14 +40,26 @@ _FOR_LANES: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LegSummary:
-    """``line``: profile, system and length; ``details``: what the system has, and the program's
-    parameters as they apply to it."""
+    """``line``: profile, system and length."""
 
     line: str
-    details: tuple[str, ...] = ()
     profile: str = ""
+    write_details: Callable[[], tuple[str, ...]] = tuple
+
+    @cached_property
+    def details(self) -> tuple[str, ...]:
+        """What the system has, and the program's parameters as they apply to it."""
+        return self.write_details()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process, which gets what there is to say."""
+        return _with_details, (self.line, self.profile, self.details)
+
+
+def _with_details(line: str, profile: str, details: tuple[str, ...]) -> LegSummary:
+    return LegSummary(line, profile, lambda: details)
 
 
 _WAYS: Final = {
@@ -63,24 +76,26 @@ def leg_summary(
     config: GeneratorConfig,
     crowding: int | None = None,
     limits: Sequence[Limit] = (),
-    variants: Sequence[VariantDescription] = (),
+    variants: Callable[[], Sequence[VariantDescription]] = tuple,
 ) -> LegSummary:
-    """What a leg is before its first tick. ``limits``, ``variants``: of its system."""
+    """What a leg is before its first tick. ``limits``, and what ``variants`` gives: of its
+    system."""
     machines = ", ".join(f"{m.count} {name}" for name, m in description.machines.items() if m.count)
     lanes = sorted({agent.lanes for agent in config.agents})
     kinds = "".join(f", {kind}" for kind in dict.fromkeys(limit.kind for limit in limits))
     width = f" of {' or '.join(map(str, lanes))} lanes" if lanes != [1] else ""
-    return LegSummary(
-        f"{profile:<{_PROFILE}}  {config.episodes:>4} episodes  {machines}{kinds}",
-        (
+
+    def details() -> tuple[str, ...]:
+        return (
             f"{len(config.agents)} agents{width}",
             *_wrapped(_system(description)),
-            *_wrapped(", ".join(each.called for each in variants)),
+            *_wrapped(", ".join(each.called for each in variants())),
             *_wrapped(" ".join(limit.short for limit in limits)),
             *_wrapped(_program(config, crowding, machine_roles.has_gpu(description))),
-        ),
-        profile,
-    )
+        )
+
+    line = f"{profile:<{_PROFILE}}  {config.episodes:>4} episodes  {machines}{kinds}"
+    return LegSummary(line, profile, details)
 
 
 def defects_summary(defects: Sequence[DefectDescription]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from runtime.description import SystemDescription
@@ -110,10 +111,32 @@ NO_HANDOVER_RULES: Final = HandoverRules()
 
 def handover_rules_of(leg: Leg) -> HandoverRules:
     """The hand-over rules of a leg's agents. Raises ConfigError if they are not its system's."""
-    agents, groups = agents_of(leg.description)
+    agents, rules = _rules(_Same(leg.description))
     if agents != leg.program.agents:
         raise ConfigError("the program was made for other agents than its system has")
-    return HandoverRules.of(leg.description, groups)
+    return rules
+
+
+class _Same:
+    """A description as a key: the very same one, which is found again faster than an equal one."""
+
+    __slots__ = ("description",)
+
+    def __init__(self, description: SystemDescription) -> None:
+        self.description = description
+
+    def __hash__(self) -> int:
+        return id(self.description)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.description is self.description
+
+
+@lru_cache(4)
+def _rules(key: _Same) -> tuple[tuple[AgentSpec, ...], HandoverRules]:
+    """A leg's agents, and the rules for them; it is asked for several times."""
+    agents, groups = agents_of(key.description)
+    return agents, HandoverRules.of(key.description, groups)
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:

@@ -6,6 +6,7 @@ Invariant: chunks are byte for byte those of `tester.generator.generator.Generat
 from __future__ import annotations
 
 import ctypes
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -129,7 +130,7 @@ class CompiledGenerator:
         def array(name: str, place: int, *shape: int) -> npt.NDArray[Any]:
             dtype = np.dtype(DTYPES[name])
             first = place - start
-            size = int(np.prod(shape)) * dtype.itemsize
+            size = prod(shape) * dtype.itemsize
             values: npt.NDArray[Any] = block[first : first + size].view(dtype).reshape(shape)
             return values
 

@@ -30,7 +30,7 @@ from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from runtime.statistics.counted import Counted
 from tester.execution.driver import Statistics
 from tester.execution.events import KIND_NAMES, Verdict
-from tester.execution.handover import HandoverRules, judges_racing_loads
+from tester.execution.handover import HandoverRules
 from tester.execution.leg import ERROR_VERDICTS, Outcome
 from tester.native.jobs import Job, Log, Memory, SystemForm, job_of
 from tester.native.leg import (
@@ -341,7 +341,7 @@ class LegBatch:
         if leg.program.episodes > BLOCK_EPISODES:
             leg = with_derived(leg)
             self._kept.append(leg)
-        return job_of(leg, form, counts, judges_racing_loads(leg.program, form.rules))
+        return job_of(leg, form, counts, form.judges(leg.program))
 
     def _form_of(self, leg: Leg) -> SystemForm:
         for form in reversed(self._forms):

@@ -14,10 +14,11 @@ import numpy.typing as npt
 
 from runtime.native.plan import Words
 from tester.execution.agent import HandoverSteps
+from tester.execution.early_loads import EarlyRule
 from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules
 from tester.execution.leg import DRAIN_LIMITS, slice_ticks
 from tester.native.leg import NativeProtocol, all_flush, sizes_of
-from tester.program.program import Program
+from tester.program.program import RACING_LOAD, Program
 from tester.program.replay_file import Leg
 
 _U64 = ctypes.c_uint64
@@ -111,6 +112,17 @@ class SystemForm:
         *self.agent_arrays, self.steps = (array.ctypes.data for array in self._arrays)
         used = sorted({agent.requester for agent in agents if agent.adds})
         self.flushable = all_flush(protocol.info, description, used)
+
+        judged = [each.judged != EarlyRule.NEVER for each in steps]
+        self._judged = np.array(judged, np.bool_) if any(judged) else None
+        """[T] whether any racing load of an agent is judged."""
+
+    def judges(self, program: Program) -> bool:
+        """Whether any racing load of a program is judged."""
+        if self._judged is None:
+            return False
+        racing = program.episode_scope & RACING_LOAD > 0
+        return bool((racing & self._judged[program.episode_thread]).any())
 
     def serves(self, leg: Leg) -> bool:
         return self.description is leg.description and self.agents == leg.program.agents

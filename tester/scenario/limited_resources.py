@@ -12,10 +12,10 @@ only where rows check them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from runtime.controller.declarations import BufferParameter
+from runtime.controller.declarations import BufferParameter, once_a_class
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.wakeup import Controller
 from runtime.description import SystemDescription
@@ -113,7 +113,7 @@ def _arrays(
         "atomic_alus": shape.array_banks,
     }
     for name, machine in _machines(protocol, description):
-        if any(row.requests for row in machine.TRANSITIONS.values()):
+        if _uses_arrays(machine):
             for cache in description.machines[name].caches:
                 for field, value in values.items():
                     yield f"machine.{name}.cache.{cache}.{field}", value
@@ -131,7 +131,7 @@ def _tables(
     }
     for name, machine in _machines(protocol, description):
         buffers = _buffer_names(machine)
-        need = max((n for target, n in _needs(machine) if target not in buffers), default=0)
+        need = max((n for target, n in _needs(machine).items() if target not in buffers), default=0)
         if need and entries.get(name) and _ENTRIES in description.machines[name].parameters:
             yield f"machine.{name}.parameters.{_ENTRIES}", max(need, entries[name])
 
@@ -142,12 +142,12 @@ def _buffers(
     if not shape.send_slots:
         return
     for name, machine in _machines(protocol, description):
-        needs = list(_needs(machine))
+        needs = _needs(machine)
         for buffer in machine.PARAMETERS:
             if not isinstance(buffer, BufferParameter):
                 continue
             sends = buffer.direction == "To" and buffer.virtual_network is not None
-            need = max((n for target, n in needs if target == buffer.name), default=0)
+            need = needs.get(buffer.name, 0)
             if need and (sends or buffer.name == _TO_MEMORY):
                 yield f"machine.{name}.buffer.{buffer.name}.capacity", need * shape.send_slots
 
@@ -160,10 +160,21 @@ def _machines(
             yield name, protocol.machine(group.of or name)
 
 
-def _needs(machine: type[Controller]) -> Iterable[tuple[str, int]]:
-    """What rows ask for: object, and how many slots of it."""
-    return ((n.target, n.count) for row in machine.TRANSITIONS.values() for n in row.needs)
+@once_a_class
+def _uses_arrays(machine: type[Controller]) -> bool:
+    return any(row.requests for row in machine.TRANSITIONS.values())
 
 
+@once_a_class
+def _needs(machine: type[Controller]) -> Mapping[str, int]:
+    """How many slots the neediest row asks for, by object."""
+    most: dict[str, int] = {}
+    for row in machine.TRANSITIONS.values():
+        for need in row.needs:
+            most[need.target] = max(most.get(need.target, 0), need.count)
+    return most
+
+
+@once_a_class
 def _buffer_names(machine: type[Controller]) -> frozenset[str]:
     return frozenset(p.name for p in machine.PARAMETERS if isinstance(p, BufferParameter))
