@@ -9,6 +9,7 @@ count no longer leads to an event hides what goes wrong and is none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from slicc import ir
@@ -87,13 +88,24 @@ def _places(models: Sequence[Model], found: Findings) -> list[_Place]:
     """Assignments before comparisons, and the machine that is blamed before the others."""
     blamed = found.happenings[0].machine
     ordered = sorted(models, key=lambda model: model.machine.name != blamed)
-    assigned = [each for model in ordered for each in _assigned(model)]
-    return assigned + [each for model in ordered for each in _compared(model)]
+    machines = [(model, _at_fault(model, found)) for model in ordered]
+    assigned = [each for model, machine in machines for each in _assigned(model, machine)]
+    return assigned + [each for model, machine in machines for each in _compared(model, machine)]
 
 
-def _assigned(model: Model) -> Iterator[_Place]:
+def _at_fault(model: Model, found: Findings) -> ir.Machine:
+    """The machine with the actions that are on every way to something wrong."""
+    machine = model.machine
+    refs = {action.ref for action in machine.actions}
+    for happening in found.happenings:
+        rows = {move.transition for move in happening.way if move.machine[0] == model.type}
+        refs &= {ref for row in rows for ref in machine.transitions[row].actions}
+    return replace(machine, actions=tuple(each for each in machine.actions if each.ref in refs))
+
+
+def _assigned(model: Model, machine: ir.Machine) -> Iterator[_Place]:
     """Numbers that become fields."""
-    for body in bodies_of(model.machine):
+    for body in bodies_of(machine):
         for statement in statements_in(body):
             match statement:
                 case ir.Assign(ir.FieldAccess(name=name, type=ir.INT), value):
@@ -101,9 +113,9 @@ def _assigned(model: Model) -> Iterator[_Place]:
                     yield _Place(model, value, _decided(model.machine, names))
 
 
-def _compared(model: Model) -> Iterator[_Place]:
+def _compared(model: Model, machine: ir.Machine) -> Iterator[_Place]:
     """Numbers with which numbers are compared, but for assertions: these change nothing."""
-    for body in bodies_of(model.machine):
+    for body in bodies_of(machine):
         for statement in statements_in(body):
             if isinstance(statement, ir.Assert):
                 continue

@@ -47,7 +47,7 @@ class Row:
 
     index: int
     next: ir.NextState
-    actions: tuple[tuple[Run, ...], ...]
+    actions: tuple[ir.ActionRef, ...]
     stalls: bool
 
 
@@ -86,9 +86,10 @@ class Model:
         self._bodies = Bodies(machine, self.defaults, self._fire, correction)
         self._bodies.add_methods(shared)
         self._functions = {each.written_name: each for each in machine.functions}
-        actions = {each.ref: self._bodies.block(each.body) for each in machine.actions}
+        self._actions = {each.ref: each for each in machine.actions}
+        self._runs: dict[ir.ActionRef, tuple[Run, ...]] = {}
         rows = [
-            Row(index, each.next, tuple(actions[ref] for ref in each.actions), each.stalls)
+            Row(index, each.next, each.actions, each.stalls)
             for index, each in enumerate(machine.transitions)
         ]
         self._table = {(cell.state, cell.event): rows[cell.transition] for cell in machine.cells}
@@ -126,8 +127,7 @@ class Model:
 
     def actions_of(self, transition: int) -> list[ir.Action]:
         """The actions of a transition."""
-        actions = {each.ref: each for each in self.machine.actions}
-        return [actions[ref] for ref in self.machine.transitions[transition].actions]
+        return [self._actions[ref] for ref in self.machine.transitions[transition].actions]
 
     def lets_wait(self, transition: int) -> bool:
         """Whether a transition lets its message wait."""
@@ -203,9 +203,16 @@ class Model:
                 raise Unmodelled("unknown next state")
         step.address, step.entry, step.tbe = address, entry, tbe
         for action in row.actions:
-            run(action, Frame(step))
+            run(self._run_of(action), Frame(step))
         self._call("setState", step, step.entry, step.tbe, next)
         raise Stepped(state, event, next, row)
+
+    def _run_of(self, action: ir.ActionRef) -> tuple[Run, ...]:
+        """An action's body; most walks come to a part of the actions."""
+        made = self._runs.get(action)
+        if made is None:
+            made = self._runs[action] = self._bodies.block(self._actions[action].body)
+        return made
 
     def _call(self, name: str, step: Step, entry: Value, tbe: Value, state: str) -> Any:
         declared = self._functions.get(name)

@@ -70,3 +70,10 @@ def test_a_condition_on_an_unknown_value_goes_both_ways_and_proves_nothing() -> 
     found = walked(both.replace("known.parts == 1", "known.parts == limit"))
     assert {("L1Cache", "W", "Part"), ("L1Cache", "W", "LastPart")} <= found.met
     assert found.happenings == []
+
+
+def test_what_only_an_external_function_knows_is_unknown() -> None:
+    count = SMALL.replace("tbe.parts := 2", "tbe.parts := partsOf(address)")
+    found = walked("int partsOf(Addr a);\n" + count)
+    assert ("L1Cache", "W", "LastPart") in found.met
+    assert found.happenings == []
