@@ -57,6 +57,9 @@ _MOST_REGISTERS: Final = 256
 _GROUP_ID, _WAVE, _TIME = 0, 2, 4
 _WORK_ITEM, _SCRATCH = 0, 1
 _FIRST_FREE: Final = 2
+_APPROACH: Final = ((8, 768), (1, 128), (0, 0))
+"""How a wave waits for its start: units of sleep between looks at the clock, until so many ticks
+before it."""
 _LONGEST_SLEEP: Final = 127
 """Of one ``s_sleep``, in its units."""
 _SUFFIX: Final = {1: "byte", 2: "short", 4: "dword", 8: "dwordx2"}
@@ -268,12 +271,18 @@ class _Wave:
         self.code.wait(EVERYTHING)
 
     def _wait_for_start(self, after: int) -> None:
-        code, label = self.code, f"start {self.numbers}"
-        code.label(label)
-        code.emit("SMEM", "s_memtime", sdata=_TIME)
-        code.wait((LDS_AND_SCALAR,))
-        code.emit("SOPC", "s_cmp_lt_u32", self.layout.start + after, ssrc0=_TIME, ssrc1=255)
-        code.branch("s_cbranch_scc1", label)
+        """Asleep while it is far, so that looking at the clock costs little."""
+        for units, ahead in _APPROACH:
+            again, behind = f"start {self.numbers} {units}", f"started {self.numbers} {units}"
+            self.code.label(again)
+            self.code.emit("SMEM", "s_memtime", sdata=_TIME)
+            self.code.wait((LDS_AND_SCALAR,))
+            due = self.layout.start + after - ahead
+            self.code.emit("SOPC", "s_cmp_lt_u32", due, ssrc0=_TIME, ssrc1=255)
+            self.code.branch("s_cbranch_scc0", behind)
+            self._sleep(units)
+            self.code.branch("s_branch", again)
+            self.code.label(behind)
 
     def _sleep(self, units: int) -> None:
         while units:

@@ -34,8 +34,8 @@ from gpu.litmus.situation import CORES, CUS, LINE, Situation, where
 from gpu.memory.coherent.factory import (
     DEFAULT_PROTOCOL,
     EngineChoice,
+    Engines,
     LoadedSystem,
-    choose_engine,
     load_system,
 )
 from gpu.memory_model.program import Outcome, Program, Thread
@@ -74,8 +74,13 @@ def open_device(machine: Machine, situation: Situation) -> Device:
     system = _system(machine, situation.tccs, situation.delays, bool(situation.cores))
     if situation.held:
         system = _holding(system, _memory_start(machine, bool(situation.cores)), situation)
-    memory = choose_engine(system, machine.engine, situation.key).memory
+    memory = _engines(machine, bool(situation.cores)).open(system.kernel, situation.key).memory
     return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS)
+
+
+@lru_cache(maxsize=8)
+def _engines(machine: Machine, cores: bool) -> Engines:
+    return Engines(_system(machine, 1, "nominal", cores), machine.engine)
 
 
 def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedSystem:
@@ -97,8 +102,8 @@ def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedS
 @lru_cache(maxsize=8)
 def _memory_start(machine: Machine, cores: bool) -> int:
     """Where the memory of a test is, on every new device."""
-    memory = choose_engine(_system(machine, 1, "nominal", cores), machine.engine).memory
-    return _allocate(Device(memory=memory), cores)
+    kernel = _system(machine, 1, "nominal", cores).kernel
+    return _allocate(Device(memory=_engines(machine, cores).open(kernel).memory), cores)
 
 
 def _allocate(device: Device, cores: bool) -> int:

@@ -112,37 +112,72 @@ def choose_engine(
     in less time is used, and the optimised object is ready for the next run if this one lasts.
     Raises EngineMissing if ``choice`` is the native engine and it is not available.
     """
-    if choice is EngineChoice.python:
-        return Engine(open_memory(loaded, seed, space), "Python engine")
-    try:
-        return _native(loaded, seed, space, optimised)
-    except _CANNOT as error:
-        if choice is EngineChoice.native:
+    return Engines(loaded, choice, optimised=optimised).open(loaded.kernel, seed, space)
+
+
+class Engines:
+    """What `choose_engine` needs for any system of a protocol, for callers that open many memories:
+    finding a compiler and planning are done once."""
+
+    def __init__(
+        self,
+        loaded: LoadedSystem,
+        choice: EngineChoice = EngineChoice.auto,
+        *,
+        optimised: bool = False,
+    ) -> None:
+        self._choice = choice
+        self._native: NativeSystem | None = None
+        self._words = "Python engine"
+        if choice is not EngineChoice.python:
+            try:
+                self._native = NativeSystem(loaded, optimised=optimised)
+            except _CANNOT as error:
+                self._words = self._without(error)
+
+    def _without(self, error: Exception) -> str:
+        """Why the native engine does not run; raises EngineMissing if it has to."""
+        if self._choice is EngineChoice.native:
             raise EngineMissing(f"--engine native: {error}") from None
-        words = f"Python engine, because {one_line(error)}"
-        return Engine(open_memory(loaded, seed, space), words)
+        return f"Python engine, because {one_line(error)}"
+
+    def open(
+        self, kernel: KernelSystem, seed: int = 0, space: AddressSpace | None = None
+    ) -> Engine:
+        """A memory at rest, all zero. Raises EngineMissing."""
+        words = self._words
+        if self._native is not None:
+            try:
+                return self._native.open(kernel, seed, space)
+            except _CANNOT as error:
+                words = self._without(error)
+        return Engine(CoherentMemory(kernel, PythonBackend(kernel, seed), space), words)
 
 
-def _native(loaded: LoadedSystem, seed: int, space: AddressSpace | None, optimised: bool) -> Engine:
-    sources, kernel = loaded.protocol.native, loaded.kernel
-    if sources is None:
-        raise NotNative(loaded.protocol.why_not_native or "it was not compiled for it")
-    compiler = find_compiler()
-    description = kernel.description
-    nodes = sum(machine.count or 0 for machine in description.machines.values())
-    sizes = Sizes.of(description.line_size, nodes)
-    library = _libraries(sources, sizes, compiler, optimised)(sizes)
-    space = AddressSpace() if space is None else space
-    backend = NativeBackend(
-        kernel,
-        library,
-        Plans(kernel.protocol, sources.shape),
-        Verdicts(sources, kernel.protocol, description),
-        seed,
-        space,
-    )
-    words = f"native engine, compiled by {compiler.version}"
-    return Engine(CoherentMemory(kernel, backend, space), words)
+class NativeSystem:
+    """What native memories of one protocol share: the compiler, the plans of its systems. Raises
+    one of the errors that `Engines` explains."""
+
+    def __init__(self, loaded: LoadedSystem, *, optimised: bool = False) -> None:
+        sources = loaded.protocol.native
+        if sources is None:
+            raise NotNative(loaded.protocol.why_not_native or "it was not compiled for it")
+        self._sources = sources
+        self._compiler = find_compiler()
+        self._optimised = optimised
+        self._plans = Plans(loaded.kernel.protocol, sources.shape)
+
+    def open(self, kernel: KernelSystem, seed: int, space: AddressSpace | None = None) -> Engine:
+        """A memory at rest, of any system of the protocol. Raises the same."""
+        description = kernel.description
+        nodes = sum(machine.count or 0 for machine in description.machines.values())
+        sizes = Sizes.of(description.line_size, nodes)
+        library = _libraries(self._sources, sizes, self._compiler, self._optimised)(sizes)
+        space = AddressSpace() if space is None else space
+        verdicts = Verdicts(self._sources, kernel.protocol, description)
+        backend = NativeBackend(kernel, library, self._plans, verdicts, seed, space)
+        words = f"native engine, compiled by {self._compiler.version}"
+        return Engine(CoherentMemory(kernel, backend, space), words)
 
 
 _opened: Final[dict[tuple[str, Path, bool, int], Libraries]] = {}
