@@ -191,4 +191,9 @@ class LitmusOptions:
     mutate: bool = option(
         False, "Leave out each wait, invalidation and bit in turn, and say which of them shows."
     )
+    show: Path | None = option(
+        None,
+        "Draw the messages of each weak, undefined or refused outcome, as SVG files in DIR.",
+        metavar="DIR",
+    )
     list_: bool = option(False, "List the shipped tests, and run none.", "--list")

@@ -120,6 +120,14 @@ def run_series(
     return result
 
 
+def first_situation(result: Result, seen: Seen) -> Situation:
+    """Of the first run that ended so; some run did."""
+    if seen.number is None:
+        assert seen.steered is not None, "a run ended so"
+        return seen.steered
+    return situation(result.test.program, result.seed, seen.number, result.test.units)
+
+
 def _steer(result: Result, machine: Machine, interleaved: frozenset[Outcome]) -> None:
     """To what the abstract machine can end with: the weak outcomes, and those that are not allowed,
     as far as no run had them."""

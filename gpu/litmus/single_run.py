@@ -44,7 +44,7 @@ from runtime.sim.delay_policy import SCRIPTED
 
 MEMORY_BYTES: Final = 1 << 16
 _CODE_BYTES: Final = 1 << 16
-_PREPARATION: Final = 6_000
+PREPARATION: Final = 6_000
 """Ticks after the dispatch at which the threads begin: all waves have set up their registers."""
 _MOST_INSTRUCTIONS: Final = 200_000
 
@@ -73,7 +73,7 @@ def open_device(machine: Machine, situation: Situation) -> Device:
     """A device at rest."""
     system = _system(machine, situation.tccs, situation.delays, bool(situation.cores))
     if situation.held:
-        system = _holding(system, _memory_start(machine, bool(situation.cores)), situation)
+        system = _holding(system, memory_start(machine, bool(situation.cores)), situation)
     memory = _engines(machine, bool(situation.cores)).open(system.kernel, situation.key).memory
     return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS)
 
@@ -86,13 +86,11 @@ def _engines(machine: Machine, cores: bool) -> Engines:
 def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedSystem:
     """The same system, which delays the requests that are held."""
     description = system.kernel.description
-    caches = list(description.instances_of("TCP"))
-    units = description.requesters[system.kernel.roles.vector].machine
     script = []
     for each in situation.held:
         line = memory + situation.offsets[each.name]
-        cache, bank = caches.index((units, each.unit)), line // LINE % situation.tccs
-        channel = f"TCP{cache}.requestFromTCP->TCC{bank}.requestFromTCP"
+        sender = f"{system.kernel.vector_cache(each.unit)}.requestFromTCP"
+        channel = f"{sender}->TCC{line // LINE % situation.tccs}.requestFromTCP"
         script.append(DelayedMessage(channel, each.number, each.ticks, line))
     network = structs.replace(description.network, delays=SCRIPTED, script=tuple(script))
     described = structs.replace(description, network=network)
@@ -100,7 +98,7 @@ def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedS
 
 
 @lru_cache(maxsize=8)
-def _memory_start(machine: Machine, cores: bool) -> int:
+def memory_start(machine: Machine, cores: bool) -> int:
     """Where the memory of a test is, on every new device."""
     kernel = _system(machine, 1, "nominal", cores).kernel
     return _allocate(Device(memory=_engines(machine, cores).open(kernel).memory), cores)
@@ -129,7 +127,7 @@ def run_once(
     for place, value in program.initial.items():
         data = value.to_bytes(place.size, "little")
         device.host.write(memory + where(place, situation.offsets), data)
-    start = device.now + _PREPARATION
+    start = device.now + PREPARATION
     layout = Layout(memory, results, start)
     kernel = build(
         *(program, situation, layout),

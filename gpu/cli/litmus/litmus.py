@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpu.cli.litmus.mutants import mutate
+from gpu.cli.litmus.picture import draw
 from gpu.cli.litmus.report import block, summary
 from gpu.cli.options import LitmusOptions
 from gpu.code_object.targets import DEFAULT_PROCESSOR
@@ -23,6 +24,7 @@ from gpu.memory.coherent.factory import EngineChoice
 from slicc.scenario_text.parser import read_scenario
 from slicc.text.command.exit_status import FOUND
 from slicc.text.escapes import quoted
+from slicc.text.files import why_not_writable
 from slicc.text.suggest import suggest
 from slicc.text.terminal import printable
 
@@ -34,6 +36,9 @@ def litmus(options: LitmusOptions) -> int:
             print(f"{name:<28} {printable(shipped(name).scenario.title)}".rstrip())
         return 0
     tests = {word: _read(word) for word in options.tests or names()}
+    why_not = None if options.show is None else why_not_writable(options.show)
+    if why_not is not None:
+        raise GpuError(f"--show: {why_not}")
     processor = options.target or DEFAULT_PROCESSOR
     machine = Machine(engine=EngineChoice(options.engine.value), processor=processor)
     results = []
@@ -44,6 +49,9 @@ def litmus(options: LitmusOptions) -> int:
         for name, test in tests.items():
             results.append(run_series(test, options.runs, options.seed, machine, workers))
             print("\n".join(block(printable(name), results[-1])), flush=True)
+            if options.show is not None:
+                for path in draw(options.show, Path(name).stem, results[-1], processor):
+                    print(f"  drawn in {printable(str(path))}", flush=True)
     print(summary(results))
     return FOUND if any(each.failed for each in results) else 0
 

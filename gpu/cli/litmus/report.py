@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpu.litmus.series import Result, Seen, Verdict
-from gpu.litmus.situation import situation
+from gpu.litmus.series import Result, Seen, Verdict, first_situation
 from gpu.memory_model.explanation import explain
 from gpu.memory_model.program import Outcome
 from slicc.text.terminal import printable
@@ -41,11 +40,8 @@ def _failure(result: Result, outcome: Outcome, seen: Seen) -> Iterator[str]:
     if seen.verdict is Verdict.forbidden:
         for line in explain(test.program, outcome, test.rules).splitlines():
             yield f"  {printable(line)}"
-    if seen.number is None:
-        yield f"  steered run: {printable(str(seen.steered))}"
-        return
-    drawn = situation(test.program, result.seed, seen.number, test.units)
-    yield f"  run {seen.number} of seed {result.seed}: {printable(str(drawn))}"
+    run = "steered run" if seen.number is None else f"run {seen.number} of seed {result.seed}"
+    yield f"  {run}: {printable(str(first_situation(result, seen)))}"
 
 
 def summary(results: Sequence[Result]) -> str:

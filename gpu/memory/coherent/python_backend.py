@@ -176,7 +176,7 @@ class PythonBackend:
     """A built system with a client on every port. ``seed``: of random message delays."""
 
     def __init__(self, kernel: KernelSystem, seed: int = 0) -> None:
-        self._kernel = kernel
+        self.kernel = kernel
         self.system: System = build_completed(kernel.protocol, kernel.description, seed)
         self.system.memory.zeroed = True
         self._line_size = kernel.description.line_size
@@ -251,5 +251,5 @@ class PythonBackend:
     def executed(self) -> Executed:
         controllers = self.system.controllers
         return executed(
-            self._kernel, lambda number, state, event: controllers[number].count_of(state, event)
+            self.kernel, lambda number, state, event: controllers[number].count_of(state, event)
         )

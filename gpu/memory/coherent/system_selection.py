@@ -101,6 +101,13 @@ class KernelSystem:
     def ports(self) -> Ports:
         return Ports(self.cus, self.sqcs, self.cpus, self.dmas)
 
+    def vector_cache(self, unit: int) -> str:
+        """The name of the first-level cache of a unit: ``TCP1``."""
+        group = self.description.requesters[self.roles.vector].machine
+        machine = self.description.machines[group].of or group
+        places = list(self.description.instances_of(machine))
+        return f"{machine}{places.index((group, unit))}"
+
     def requesters(self) -> list[int]:
         """For each port, the position of its requester in ``System.requesters``."""
         first: dict[str, int] = {}

@@ -1,0 +1,199 @@
+"""What a run of a litmus test did with its lines: accesses, and messages between controllers.
+
+Invariant: a run that is watched ends as the same run does on any engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gpu.host.device import Device
+from gpu.litmus.kernel import Sequences, as_written
+from gpu.litmus.scenario import Test
+from gpu.litmus.single_run import PREPARATION, Machine, memory_start, open_device, run_once
+from gpu.litmus.situation import LINE, Situation, global_names
+from gpu.memory.coherent.coherent_memory import CoherentMemory
+from gpu.memory.coherent.factory import EngineChoice
+from gpu.memory.coherent.python_backend import PythonBackend
+from gpu.memory.interface import Answer, MemoryRequest, PortKind
+from gpu.memory_model.ordering import Rules
+from gpu.memory_model.program import Outcome
+from runtime.requesters.port import AccessKind, AnswerKind
+from runtime.types.message import Message, kind_field
+from runtime.types.messages import MachineType
+from runtime.types.values import DataBlock, NetDest
+
+_SHOWN_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A message to ``receiver``, where it arrives at ``arrival``. Controllers by name: ``TCP1``."""
+
+    tick: int
+    arrival: int
+    sender: str
+    receiver: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accessed:
+    """``where``: the unit or core. ``words``: what is issued, or answered."""
+
+    tick: int
+    where: str
+    words: str
+
+
+@dataclass
+class Watched:
+    """``names``: what controllers are called in a picture, those that took part."""
+
+    outcome: Outcome
+    events: list[Sent | Accessed]
+    names: Mapping[str, str]
+
+
+def watch(
+    test: Test, situation: Situation, processor: str, *, sequences: Sequences = as_written
+) -> Watched:
+    """The run of this situation, on the Python engine, from the start of its threads."""
+    machine = Machine(engine=EngineChoice.python, processor=processor)
+    device = open_device(machine, situation)
+    watcher = _Watcher(device, test, situation, memory_start(machine, bool(situation.cores)))
+    opencl = test.rules is Rules.opencl
+    outcome = run_once(
+        *(test.program, situation, machine), opencl=opencl, sequences=sequences, device=device
+    )
+    return Watched(outcome, watcher.events, watcher.names())
+
+
+class _Watcher:
+    """``memory``: where that of the test is."""
+
+    def __init__(self, device: Device, test: Test, situation: Situation, memory: int) -> None:
+        coherent = device.memory
+        assert isinstance(coherent, CoherentMemory), "the device has caches"
+        backend = coherent.backend
+        assert isinstance(backend, PythonBackend), "the Python engine was chosen"
+        self.events: list[Sent | Accessed] = []
+        self._system = backend.system
+        self._kernel = backend.kernel
+        self._memory = coherent
+        self._situation = situation
+        self._test = test
+        names = global_names(test.program)
+        self._lines = {memory + situation.offsets[name]: name for name in names}
+        self._units = {
+            port.index: self._cache_of(port.kind, port.number)
+            for port in coherent.ports
+            if port.kind in (PortKind.VECTOR, PortKind.CPU)
+        }
+        self._push = coherent.push
+        coherent.push = self._pushed  # type: ignore[method-assign]
+        self._system.engine.tap = self._sent
+
+    def _cache_of(self, kind: PortKind, number: int) -> str:
+        if kind is PortKind.CPU:
+            return f"CorePair{number // 2}"
+        return self._kernel.vector_cache(number)
+
+    # ------------------------------------------------------------------ events
+
+    def _sent(self, port: str, message: Message, arrival: int) -> None:
+        tick = self._system.engine.now
+        name = self._lines.get(getattr(message, "addr", -1))
+        receivers = getattr(message, "Destination", None)
+        if name is None or tick < PREPARATION or not isinstance(receivers, NetDest):
+            return
+        fields = dict(message.fields())
+        words = f"{fields.get(kind_field(message) or '', type(message).__name__)} {name}"
+        data = getattr(message, "DataBlk", None)
+        if isinstance(data, DataBlock) and "Data" in fields.get("MessageSize", ""):
+            words += f" = {_shown(data.data.to_bytes(LINE, 'little'))}"
+        for node in receivers.nodes():
+            machine = self._system.network.topology.nodes[node]
+            receiver = f"{MachineType.name_of(machine.type)}{machine.num}"
+            self.events.append(Sent(tick, arrival, port.partition(".")[0], receiver, words))
+
+    def _pushed(self, request: MemoryRequest) -> None:
+        where = self._units.get(request.port)
+        tick = self._memory.now
+        if where is not None and tick >= PREPARATION:
+            name = self._name_of(request)
+            if request.kind == AccessKind.ACQUIRE:
+                self.events.append(Accessed(tick, where, "invalidate"))
+            elif name is not None:
+                self._follow(request, where, name, tick)
+        self._push(request)
+
+    def _name_of(self, request: MemoryRequest) -> str | None:
+        if not len(request.addresses):
+            return None
+        address = int(request.addresses[0])
+        return self._lines.get(address - address % LINE)
+
+    def _follow(self, request: MemoryRequest, where: str, name: str, tick: int) -> None:
+        kind = AccessKind.name_of(request.kind).lower()
+        value = ""
+        if request.data is not None:
+            value = f" = {_shown(bytes(request.data[0]))}" if kind == "store" else ""
+        glc = " glc" if request.glc else ""
+        self.events.append(Accessed(tick, where, f"{kind}{glc} {name}{value}"))
+        listener = request.listener
+
+        def answered(answer: Answer) -> None:
+            if answer.data is not None:
+                got = f"{kind}ed {name}: {_shown(bytes(answer.data[0]))}"
+                self.events.append(Accessed(answer.tick, where, got))
+            elif answer.kind is AnswerKind.PERFORMED:
+                self.events.append(Accessed(answer.tick, where, f"{kind} {name} performed"))
+            if listener is not None:
+                listener(answer)
+
+        request.listener = answered
+
+    # ------------------------------------------------------------------ names
+
+    def names(self) -> dict[str, str]:
+        """Of the controllers that took part, from threads to memory."""
+        seen = {each.where for each in self.events if isinstance(each, Accessed)}
+        for each in self.events:
+            if isinstance(each, Sent):
+                seen |= {each.sender, each.receiver}
+        return {name: self._called(name) for name in sorted(seen, key=_depth)}
+
+    def _called(self, name: str) -> str:
+        threads = [
+            thread.name
+            for thread in self._test.program.threads
+            if self._place_of(thread.position.agent, thread.position.group) == name
+        ]
+        lines = [
+            each
+            for address, each in self._lines.items()
+            if name == f"TCC{address // LINE % self._situation.tccs}"
+        ]
+        return " ".join((name, *threads, *lines))
+
+    def _place_of(self, agent: str, group: int) -> str:
+        if agent == "cpu":
+            return f"CorePair{self._situation.cores[group] // 2}"
+        unit = self._situation.groups[group] % self._memory.ports.cus
+        return self._kernel.vector_cache(unit)
+
+
+_ORDER: Final = ("TCP", "TCC", "Directory", "CorePair")
+
+
+def _depth(name: str) -> tuple[int, str]:
+    kind = name.rstrip("0123456789")
+    return (_ORDER.index(kind) if kind in _ORDER else len(_ORDER), name)
+
+
+def _shown(data: bytes) -> str:
+    """The value that stands first in them."""
+    return str(int.from_bytes(data[:_SHOWN_BYTES], "little"))
