@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from gpu.litmus.kernel import counts_in_both, sequence_for
+from gpu.litmus.kernel import counts_in_both, kind_of, sequence_for
 from gpu.litmus.scenario import Test
 from gpu.litmus.sequences import ACCESS, LDS_AND_SCALAR, VECTOR, WAIT, Sequence, Step
 from gpu.litmus.series import outcome_of, steered_outcome
@@ -142,9 +142,9 @@ def _has_local(program: Program) -> bool:
 
 
 def attempt(test: Test, machine: Machine, seed: int, runs: int, mutant: Mutant) -> Attempt:
-    """A steered run; if that does not show it, all orders of the abstract machine; if one of those
-    would, runs 0 to ``runs`` - 1 up to the first that shows it. None if the test does not need what
-    is lost."""
+    """All orders of the abstract machine; if one of them shows it, a steered run; if that does not,
+    runs 0 to ``runs`` - 1 up to the first that does. None if the test does not need what is
+    lost."""
     if not _matters(test, mutant):
         return Attempt(mutant, matters=False)
     allowed = judge(test.program, test.rules)
@@ -153,16 +153,13 @@ def attempt(test: Test, machine: Machine, seed: int, runs: int, mutant: Mutant) 
         return not allowed.allows(outcome)
 
     search = partial(explore, test, machine.processor, sequences=mutant.sequence, wanted=shows)
-    steered = search(whole=True)
-    if steered.way is not None:
-        ended = steered_outcome(test, machine, steered.way, sequences=mutant.sequence)
-        if shows(ended):
-            return Attempt(mutant, matters=True, shown_in=STEERED)
-    else:
-        every = search()
-        if every.complete:
-            why = _why_hidden(test, machine.processor, mutant, search)
-            return Attempt(mutant, matters=True, hidden=why, states=every.states)
+    every = search()
+    if every.complete:
+        why = _why_hidden(test, machine.processor, mutant, search)
+        return Attempt(mutant, matters=True, hidden=why, states=every.states)
+    way = search(whole=True).way
+    if way is not None and shows(steered_outcome(test, machine, way, sequences=mutant.sequence)):
+        return Attempt(mutant, matters=True, shown_in=STEERED)
     ends = partial(outcome_of, test, machine, seed, sequences=mutant.sequence)
     shown = (number for number in range(runs) if shows(ends(number)))
     return Attempt(mutant, matters=True, shown_in=next(shown, None))
@@ -206,6 +203,13 @@ def _waits_for_nothing(test: Test, processor: str, mutant: Mutant) -> bool:
             elif step.name == WAIT and VECTOR in step.parts:
                 outstanding = False
     return not outstanding
+
+
+def row_of(test: Test, mutant: Mutant) -> str:
+    """The row of the table that a mutant changes, and how."""
+    operation = test.program.threads[mutant.thread].operations[mutant.operation]
+    instead = "left out" if mutant.instead is None else f"only {mutant.instead}"
+    return f"{kind_of(operation)} {operation.order} {operation.scope}: {mutant.original}: {instead}"
 
 
 def _matters(test: Test, mutant: Mutant) -> bool:

@@ -6,11 +6,12 @@ unless every order of the abstract machine's steps was tried.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from gpu.litmus.mutation import STEERED, Attempt, attempt, mutants
+from gpu.litmus.mutation import STEERED, Attempt, attempt, mutants, row_of
 from gpu.litmus.scenario import Test
 from gpu.litmus.single_run import Machine
 from slicc.text.terminal import printable
@@ -25,13 +26,17 @@ def mutate(
 ) -> bool:
     """Prints a row for each mutant. Returns whether one was missed."""
     attempts: list[Attempt] = []
+    rows: dict[str, list[Attempt]] = {}
     for name, test in tests.items():
         one = partial(attempt, test, machine, seed, runs)
         changed = mutants(test, machine.processor)
         print(printable(name))
         for each in map(one, changed) if workers is None else workers.map(one, changed):
             attempts.append(each)
+            rows.setdefault(row_of(test, each.mutant), []).append(each)
             print(_row(each, runs), flush=True)
+    if len(tests) > 1:
+        print("\n".join(_by_row(rows)))
     print(_summary(attempts))
     return any(each.missed for each in attempts)
 
@@ -45,6 +50,19 @@ def _row(attempt: Attempt, runs: int) -> str:
         return f"  hidden    {attempt.mutant}, in {attempt.states} states: {attempt.hidden}"
     run = "a steered run" if attempt.shown_in == STEERED else f"run {attempt.shown_in}"
     return f"  shown     {attempt.mutant}, by {run}"
+
+
+def _by_row(rows: Mapping[str, Sequence[Attempt]]) -> Iterator[str]:
+    """What became of each change of a row of the table in all tests; if none shows it, why."""
+    yield "by row of the table (shown, hidden, needless, missed)"
+    for name, attempts in sorted(rows.items()):
+        shown = sum(each.shown_in is not None for each in attempts)
+        reasons = Counter(each.hidden for each in attempts if each.hidden is not None)
+        needless = sum(not each.matters for each in attempts)
+        missed = sum(each.missed for each in attempts)
+        numbers = f"{shown:>4} {reasons.total():>4} {needless:>4} {missed:>4}"
+        (why, _), *_ = [*reasons.most_common(1), ("", 0)]
+        yield f"  {numbers}  {name}{f': {why}' if why and not shown else ''}"
 
 
 def _summary(found: Sequence[Attempt]) -> str:

@@ -123,6 +123,20 @@ def test_mutants_are_counted() -> None:
     assert lines[-1] == last
 
 
+def test_mutants_are_counted_by_row_of_the_table() -> None:
+    answer = gcn("litmus", "MP+rmw-acquire+data", "MP+rmw-acquire+relaxed", "--mutate")
+    assert (answer.status, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    rows = lines[lines.index("by row of the table (shown, hidden, needless, missed)") + 1 : -1]
+    counts = {name: numbers for *numbers, name in (row.split(maxsplit=4) for row in rows)}
+    assert counts["rmw acquire agent: s_waitcnt vmcnt(0): left out"] == ["1", "1", "0", "0"]
+    assert counts["rmw acquire agent: buffer_wbinvl1_vol: left out"] == ["1", "1", "0", "0"]
+    (why,) = (row for row in counts if row.startswith("load relaxed agent: access glc"))
+    assert why.endswith("what was newest when its line came, which suffices")
+    numbers = [int(number) for row in counts.values() for number in row]
+    assert sum(numbers) == int(lines[-1].split()[0])
+
+
 def test_a_missed_mutant_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
