@@ -142,12 +142,13 @@ class SystemDescription(Piece, frozen=True):
         Errors name the option (``--set machine.TCP.count=0``) in place of a line.
         """
         data = shallow(self)
+        opened = {id(data): data}
         origin = Origin(self.origin.file, self.origin.text)
         origin.options = dict(self.origin.options)
         for name, value in assignments.items():
             path = _split(name)
             origin.options[path] = f"--set {name}={value}"
-            _assign(data, path, value, origin)
+            _assign(data, path, value, origin, opened)
         return _read_system(data, origin)
 
     def summary(self) -> str:
@@ -221,16 +222,20 @@ def _split(name: str) -> Path:
     return tuple(int(part) if part.isdigit() else part for part in name.split("."))
 
 
-def _assign(data: object, path: Path, value: object, origin: Origin) -> None:
+def _assign(data: Any, path: Path, value: object, origin: Origin, opened: dict[int, Any]) -> None:
     """Set ``path`` in nested values, making tables on the way. What the path leads through is
-    opened, and no more: pieces that stay as they are were checked when they were made."""
+    opened, and no more: pieces that stay as they are were checked when they were made.
+    ``opened``: what was opened before and need not be again, by identity."""
     for depth, part in enumerate(path[:-1]):
         if isinstance(data, dict) and isinstance(part, str):
-            inner = data[part] = shallow(data.get(part, {}))
+            inner = data.get(part, {})
         elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            inner = data[part] = shallow(data[part])
+            inner = data[part]
         else:
             raise origin.error(path, value, f"{dotted(path[:depth])} is not a table")
+        if id(inner) not in opened:
+            inner = data[part] = shallow(inner)
+            opened[id(inner)] = inner
         data = inner
     last = path[-1]
     if isinstance(data, dict) and isinstance(last, str):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final, TypeVar
 
+from runtime.controller.declarations import once_a_class
 from runtime.prng import Prng
 from tester.generator.generator import GeneratorConfig
 from tester.program.address_map import MapConfig
@@ -34,8 +35,7 @@ class ProfileSampler:
 
     def build(self, kind: type[T], **drawn: Any) -> T:
         """A configuration of the drawn values; fixed ones win."""
-        names = {f.name for f in fields(kind)}  # type: ignore[arg-type]
-        fixed = {name: value for name, value in self._fixed.items() if name in names}
+        fixed = {name: value for name, value in self._fixed.items() if name in _names(kind)}
         return kind(**(drawn | fixed))
 
     def shape(self, **choices: tuple[Any, ...]) -> Shape:
@@ -106,6 +106,12 @@ class ProfileSampler:
             fill_percent=fill,
             **drawn,
         )
+
+
+@once_a_class
+def _names(kind: type[Any]) -> frozenset[str]:
+    """Of a configuration's fields."""
+    return frozenset(each.name for each in fields(kind))
 
 
 _CELLS_PER_LINE: Final = 14
