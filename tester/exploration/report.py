@@ -60,7 +60,7 @@ class Namer:
         return f"line {(address - FIRST_ADDRESS) // LINE_BYTES}"
 
     def place(self, operation: int, where: int) -> str:
-        target = OPERATIONS[operation].target
+        target = self._target(operation)
         if target is Target.NOTHING:
             return ""
         if target is Target.LOCATION:
@@ -68,10 +68,18 @@ class Namer:
             return f"line {line}" + chr(ord("a") + location)
         return f"word of line {where}" if target is Target.WORD else f"line {where}"
 
+    def _target(self, operation: int) -> Target:
+        """Atomic operations of programs are about locations."""
+        target = OPERATIONS[operation].target
+        of_program = target is Target.WORD and not self.system.counts_words
+        return Target.LOCATION if of_program else target
+
     def choice(self, choice: Choice) -> str:
         if choice.kind is ChoiceKind.ISSUE:
             agent = self.system.agents[choice.what].name
             verb = OPERATIONS[choice.which].verb
+            if self._target(choice.which) is not OPERATIONS[choice.which].target:
+                verb = "performs its atomic operation on"
             early, where = divmod(choice.where, BEFOREHAND)
             text = f"{agent} {verb} {self.place(choice.which, where)}".rstrip()
             return f"{text} beforehand" if early else text

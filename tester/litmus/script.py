@@ -1,7 +1,9 @@
 """A racy scenario as a script that the agents of an exploration follow.
 
-An exploration has locations of 4 bytes and numbers for values; a scenario that has anything else is
-refused. Invariant: steps, waits and what is read at the end are those of the program that
+An exploration has locations of 4 bytes and numbers for values; a scenario that has anything else
+is refused. Atomic operations act on these numbers, which are then all values up to the largest that
+can come of them; operations that no such numbers follow (of bits, subtractions, wrapping counters)
+are refused. Invariant: steps, waits and what is read at the end are those of the program that
 `gpu-tester litmus` runs, so both judge the same.
 """
 
@@ -14,13 +16,14 @@ from typing import Final
 import numpy as np
 
 from protocols.loader import LoadedProtocol
+from runtime.types.atomic_op import AtomicKind
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Outcome, Term
 from tester.errors import ConfigError
 from tester.exploration.native_words import THREAD_REGISTERS, THREAD_STEPS
 from tester.exploration.small_system import Bounds, SmallSystem, small_system
 from tester.litmus.binding import DEFAULT_KEY, Bound, cast_of
-from tester.program.program import IN_ORDER, LOAD, PLAIN, STORE, Program
+from tester.program.program import ATOMIC, IN_ORDER, LOAD, PLAIN, STORE, Program
 from tester.scenario_text.placement import places_of
 from tester.scenario_text.to_program import Lowered
 
@@ -28,6 +31,16 @@ _BYTES: Final = 4
 _LOCATIONS: Final = 4
 """In a line of 16 bytes."""
 _NO_REGISTER: Final = 0xFF
+_FIRST: Final = 2
+"""The number of the first value: tokens stand behind two others."""
+_MOST_VALUES: Final = 62
+_TAKING: Final = (
+    *(AtomicKind.MIN, AtomicKind.MAX, AtomicKind.UMIN, AtomicKind.UMAX),
+    *(AtomicKind.EXCHANGE, AtomicKind.CAS),
+)
+"""Operations after which memory has the old value or the operand."""
+_OPERATION: Final = {LOAD: 0, STORE: 1, ATOMIC: 2}
+"""By kind of an action: the operation of `tester.exploration.operations`."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +70,8 @@ class _Step:
     value: int
     row: int
     overlaps: bool
+    way: int
+    compare: int
     needs: tuple[tuple[int, int], ...]
 
 
@@ -120,8 +135,7 @@ def _script(bound: Bound, system: SmallSystem, lowered: Lowered, prepares: bool)
     program = lowered.program
     _check(program)
     first_line = {line: n for n, line in enumerate(_lines(program))}
-    stored = program.store_value[program.action_kind == STORE].ravel().tolist()
-    values = tuple(dict.fromkeys((0, *stored)))
+    values = _values(program)
     registers = tuple(lowered.observables)
     if len(registers) > THREAD_REGISTERS:
         raise ConfigError(f"{len(registers)} registers and places, of at most {THREAD_REGISTERS}")
@@ -137,12 +151,16 @@ def _script(bound: Bound, system: SmallSystem, lowered: Lowered, prepares: bool)
         words.append(len(mine))
         for step in mine:
             needs = dict(step.needs)
+            adds = step.kind == ATOMIC and step.way == AtomicKind.ADD
+            compares = step.kind == ATOMIC and step.way == AtomicKind.CAS
             words += [
-                int(step.kind == STORE),
+                _OPERATION[step.kind],
                 step.where,
-                2 + values.index(step.value),
+                step.value if adds else _FIRST + values.index(step.value),
                 of_row.get(step.row, _NO_REGISTER),
                 int(step.overlaps),
+                step.way,
+                _FIRST + values.index(step.compare) if compares else 0,
                 *(needs.get(other, 0) for other in numbers),
             ]
     idle = set(steps) - set(numbers)
@@ -151,14 +169,36 @@ def _script(bound: Bound, system: SmallSystem, lowered: Lowered, prepares: bool)
     return Script(bound, system, tuple(words), values, registers)
 
 
+def _values(program: Program) -> tuple[int, ...]:
+    """All that memory may hold. Raises ConfigError if they are too many."""
+    atomic = program.action_kind == ATOMIC
+    if not atomic.any():
+        stored = program.store_value[program.action_kind == STORE, 0].tolist()
+        return tuple(dict.fromkeys((0, *stored)))
+    adds = atomic & (program.action_op == AtomicKind.ADD)
+    cas = atomic & (program.action_op == AtomicKind.CAS)
+    added = sum(program.store_value[adds, 0].tolist())
+    taken = program.store_value[~adds & (program.action_kind != LOAD), 0].tolist()
+    most = max([0, *taken, *program.expected[cas, 0].tolist()]) + added
+    if most >= _MOST_VALUES:
+        raise ConfigError(
+            f"atomic operations may lead to the value {most}: with such operations, values up to "
+            f"{_MOST_VALUES - 1} can be explored"
+        )
+    return tuple(range(most + 1))
+
+
 def _check(program: Program) -> None:
     """Raises ConfigError for what an exploration of scripts does not know."""
-    if not set(program.action_kind.tolist()) <= {LOAD, STORE}:
-        raise ConfigError("atomic operations of scenarios cannot be explored")
+    for row in np.flatnonzero(program.action_kind == ATOMIC).tolist():
+        way = int(program.action_op[row])
+        if way != AtomicKind.ADD and way not in _TAKING:
+            name = AtomicKind.members()[way].lower()
+            raise ConfigError(f"atomic operations of kind {name} cannot be explored")
     if (program.action_scope & ~np.uint8(IN_ORDER)).any() or not (
         program.episode_scope & PLAIN
     ).all():
-        raise ConfigError("only plain loads and stores of processors can be explored")
+        raise ConfigError("only plain accesses of processors can be explored")
     odd = (program.action_size != _BYTES) | (program.lane_address[:, 0] % _BYTES != 0)
     if odd.any():
         raise ConfigError(
@@ -187,7 +227,9 @@ def _steps(program: Program, lines: dict[int, int], locations: int) -> dict[int,
             where = line * locations + offset % program.line_size // _BYTES
             kind = int(program.action_kind[row])
             overlaps = kind == LOAD and stored not in (-1, where)
-            mine.append(_Step(kind, where, int(program.store_value[row, 0]), row, overlaps, needs))
+            value, compare = int(program.store_value[row, 0]), int(program.expected[row, 0])
+            way = int(program.action_op[row])
+            mine.append(_Step(kind, where, value, row, overlaps, way, compare, needs))
             if kind == STORE:
                 stored = where
         ends.setdefault(agent, []).append(len(mine))

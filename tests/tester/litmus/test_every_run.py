@@ -27,15 +27,21 @@ SMALL = Rules(most_states=400_000)
 BY_NAME = {bug.name: bug for bug in BUGS}
 TWO_THREADS = ("2+2W", "CoRR", "CoRW", "CoWR", "MP", "MP+line", "R", "S", "SB", "SB+line")
 
-LARGE = ("2+2W", "MP", "R", "S")
+ATOMIC = ("ADD", "CAS", "MP+atomic", "SB+exchange")
+LARGE = ("2+2W", "MP", "R", "S", "MP+atomic", "SB+exchange")
 """More than SMALL.most_states on MESI_Two_Level."""
 
 
 @cache
-def explored(name: str, model: Model = Model.sc, of: str = "MSI") -> EveryRun:
+def explored(
+    name: str,
+    model: Model = Model.sc,
+    of: str = "MSI",
+    assignments: tuple[tuple[str, object], ...] = (),
+) -> EveryRun:
     scenario = read_scenario(shipped_folder("litmus") / f"{name}.litmus")
     tso = model is Model.tso
-    script = script_of(scenario, protocol(of), (), overlap=tso, prepares=True)
+    script = script_of(scenario, protocol(of), assignments, overlap=tso, prepares=True)
     return explore_scenario(script, model, SMALL)
 
 
@@ -47,11 +53,29 @@ def seen(found: EveryRun) -> set[tuple[int, ...]]:
     return {found.judge.values(each.outcome) for each in found.endings}
 
 
-@pytest.mark.parametrize("name", TWO_THREADS)
+@pytest.mark.parametrize("name", (*TWO_THREADS, *ATOMIC))
 def test_a_coherent_protocol_ends_exactly_as_sc_allows(name: str) -> None:
     found = explored(name)
     assert found.whole and not found.failed
     assert found.judge.allowed is not None and seen(found) == found.judge.allowed
+
+
+@pytest.mark.parametrize("name", ["ADD", "CAS"])
+def test_reservations_end_as_operations_at_once_do(name: str) -> None:
+    found = explored(name, assignments=(("requester.cpu.atomics", "linked"),))
+    assert found.whole and not found.failed and seen(found) == found.judge.allowed
+    assert found.statistics.states > explored(name).statistics.states
+
+
+def test_operations_act_on_values() -> None:
+    """Sums, the larger of two and a comparison that fails are told apart."""
+    rows = (
+        "store x = 5 | atomic max x 3 -> r0 | atomic add x 2 -> r1\n | atomic cas x 9 if 7 -> r2 |"
+    )
+    text = f'scenario "s"\n\nP0 | P1 | P2\n{rows}\n\nexists x = 9 and P1:r0 = 0\n'
+    script = script_of(parsed(text), protocol("MI"), (), overlap=False, prepares=False)
+    found = explore_scenario(script, Model.sc, SMALL)
+    assert found.whole and not found.failed and seen(found) == found.judge.allowed
 
 
 def test_overtaking_loads_make_possible_what_tso_allows_besides() -> None:
@@ -115,7 +139,8 @@ def test_what_was_not_explored_is_not_called_never() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("atomic add x 1 -> r0 | load x -> r1", "atomic operations"),
+        ("atomic xor x 1 -> r0 | load x -> r1", "atomic operations of kind xor"),
+        ("atomic add x 60 -> r0 | atomic add x 2 -> r1", "may lead to the value 62"),
         (
             "store x = 1 (1 byte) | load x -> r1 (1 byte)",
             "accesses of a size other than 4 aligned bytes",
@@ -151,8 +176,8 @@ def test_a_scenario_without_conditions_is_refused() -> None:
 @pytest.mark.parametrize(
     ("of", "name"),
     [
-        *(("MI", name) for name in TWO_THREADS),
-        *(("MESI_Two_Level", name) for name in TWO_THREADS if name not in LARGE),
+        *(("MI", name) for name in (*TWO_THREADS, *ATOMIC)),
+        *(("MESI_Two_Level", name) for name in (*TWO_THREADS, *ATOMIC) if name not in LARGE),
     ],
 )
 def test_other_protocols_end_as_sc_allows(of: str, name: str) -> None:

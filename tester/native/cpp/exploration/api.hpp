@@ -212,7 +212,7 @@ SLICC_API void* slicc_explore_open(const u64* plan, u64 words, const u64* config
 // ---------------------------------------------------------------- scripts
 
 // Behind the head of a script there are for each agent how many steps it has, and for each step op, where, value, register, whether
-// it overlaps, and what it needs of each agent.
+// it overlaps, way and comparand of an atomic operation, and what it needs of each agent.
 
 // Let a search that has not run yet follow programs. False: they are too long, or no memory.
 SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
@@ -237,8 +237,10 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
                     static_cast<u8>(at[2]),
                     static_cast<u8>(at[3]),
                     at[4] != 0,
+                    static_cast<u8>(at[5]),
+                    static_cast<u8>(at[6]),
                     {}};
-            at += 5;
+            at += 7;
             for (u32 other = 0; other < m.agents.count; other++)
                 step.needs[other] = static_cast<u8>(*at++);
         }
@@ -254,6 +256,7 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
     m.regions.save(m.block, m.start_state);
     __builtin_memcpy(m.start_block, m.block, m.block_bytes);
     m.agents.script = script;
+    m.agents.operations[SCRIPT_ATOMIC].target = TARGET_LOCATION;
     s.parents.count = s.ways.count = s.level.count = s.next_level.count = 0;
     s.waiting = s.code_bytes = s.edges.prints.count = 0;
     return search_begin(s);

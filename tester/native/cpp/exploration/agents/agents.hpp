@@ -113,9 +113,17 @@ inline void put_values(const Context& x, const Access& access, u64, u64 line, u8
 
 inline AtomicNode access_operation(const Context& x, const Access& access, u32) {
     const Agents& a = agents_of(x);
-    const u32 begun = a.word[access.where].begun[access.agent];
     AtomicNode node = {};
     node.size = LOCATION_BYTES;
+    if (UNLIKELY(a.script.used)) {
+        if (const ScriptStep* step = a.last(access.agent, SCRIPT_ATOMIC)) {
+            node.kind = step->way;
+            node.operand = step->value;
+            node.compare = step->compare;
+        }
+        return node;
+    }
+    const u32 begun = a.word[access.where].begun[access.agent];
     node.kind = AtomicKind::ADD;
     node.operand = u64{1} << (access.agent * a.increments + begun - 1);
     return node;
@@ -140,16 +148,21 @@ inline void client_wakeup(Context&, u32) {}
 // Nothing is begun that would be refused.
 inline void client_retry(Context& x, u32) { fail(x, ErrorKind::BAD_CALLBACK); }
 
+// What a load or an atomic operation of a program got.
+inline void script_got(Agents& a, const Access& access, u32 value, FindingKind wrong) {
+    const ScriptStep* step = a.last(access.agent, access.op);
+    if (value < FIRST_TOKEN || value >= FIRST_TOKEN + a.script.tokens)
+        found(a, wrong, access.agent, access.where, value);
+    else if (step && step->reg != NO_REGISTER)
+        a.done.registers[step->reg] = static_cast<u8>(value);
+}
+
 inline void client_loaded(Context& x, Access& access, u64, u32, const u8* bytes) {
     Agents& a = agents_of(x);
     u32 value;
     __builtin_memcpy(&value, bytes + (access_addresses(x, access)[0] & LINE_MASK), LOCATION_BYTES);
     if (UNLIKELY(a.script.used)) {
-        const ScriptStep* step = a.last(access.agent, 0);
-        if (value < FIRST_TOKEN || value >= FIRST_TOKEN + a.script.tokens)
-            found(a, FOUND_VALUE, access.agent, access.where, value);
-        else if (step && step->reg != NO_REGISTER)
-            a.done.registers[step->reg] = static_cast<u8>(value);
+        script_got(a, access, value, FOUND_VALUE);
     } else if (!a.oracle.end_load(access.agent, access.where, value)) {
         found(a, FOUND_VALUE, access.agent, access.where, value);
     }
@@ -170,6 +183,10 @@ inline void client_store_completed(Context& x, Access& access, u64, u32) {
 
 inline void client_atomic_done(Context& x, Access& access, u64, const u64* old, u32 values) {
     Agents& a = agents_of(x);
+    if (UNLIKELY(a.script.used)) {
+        if (values) script_got(a, access, static_cast<u32>(old[0]), FOUND_OLD_VALUE);
+        return access_ended(x, access);
+    }
     Words& word = a.word[access.where];
     const u32 mine = static_cast<u32>(access_operation(x, access, 0).operand);
     u32 begun = 0;

@@ -4,7 +4,8 @@
 // and until other agents have completed as many steps as it says. Before all programs, agents may load
 // anything and store the zeroes that are there, one at a time: so programs begin with lines in any
 // state that caches have them in at rest. Invariant: values are numbers of the host's, written as they
-// are, so two states are equal only if every register and every byte is.
+// are, so two states are equal only if every register and every byte is. Where programs have atomic
+// operations, numbers are in the order of values, without gaps, so that operations act on them.
 
 #pragma once
 
@@ -14,13 +15,17 @@
 inline constexpr u8 NO_REGISTER = 0xff;
 
 struct ScriptStep {
-    u8 op;  // 0: load, 1: store, as the first two operations
+    u8 op;  // 0: load, 1: store, 2: atomic operation, as the first three operations
     u8 where;
-    u8 value;  // token that is stored
+    u8 value;  // token that is stored; operand of an addition, or token that another operation takes
     u8 reg;
     bool overlaps;  // with what its agent has under way
+    u8 way;         // AtomicKind
+    u8 compare;     // token
     u8 needs[THREAD_AGENTS];
 };
+
+inline constexpr u8 SCRIPT_ATOMIC = 2;  // among the operations
 
 struct Script {
     bool used;
