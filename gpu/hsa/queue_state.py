@@ -134,7 +134,7 @@ class Connection:
     priority: int = NORMAL_PRIORITY
     """0 to `HIGHEST_PRIORITY`; it decides who gets a slot that several queues wait for."""
     gives_way: Event | None = None
-    """Its turn is over: it takes no further packet, and fires this once all have completed."""
+    """Its turn is over: it takes no further packet, and fires this once it is idle."""
     since: int = 0
     """The tick in which its turn has begun: its first packet or command was there, or its waves
     were put back; `NOT_YET` before that."""
@@ -242,6 +242,8 @@ class Connection:
     def rest(self, pause: Pause) -> Steps[None]:
         """A pause at which the queue's slot can be given to another queue."""
         self.resting = True
+        if self.idle and self.gives_way is not None:
+            self.gives_way.fire()
         try:
             yield pause
         finally:

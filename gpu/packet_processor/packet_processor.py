@@ -207,8 +207,6 @@ class PacketProcessor:
                 yield from self._put_back(link)
         if link.gives_way is None or not link.active:
             return
-        if link.saved or not link.incomplete:
-            link.gives_way.fire()
         yield from link.rest(Pause(None, link.changed, link.changed.count))
 
     def _put_back(self, link: Connection) -> Steps[None]:

@@ -14,12 +14,13 @@ from gpu.code_object import CodeObject, CodeObjectError
 from gpu.host.core_api.contexts import ContextCalls
 from gpu.host.core_api.status import INVALID, Outcome, Status, call, call_with_output, need
 from gpu.host.device import Device
+from gpu.host.processes.process import Process
 
 
 class CodeObjectCalls(ContextCalls):
     """See the module."""
 
-    def __init__(self, device: Device, timestamp_mhz: int) -> None:
+    def __init__(self, device: Device | Process, timestamp_mhz: int) -> None:
         super().__init__(device, timestamp_mhz)
         self._code_objects: list[CodeObject] = []
 

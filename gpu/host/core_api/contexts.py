@@ -27,6 +27,7 @@ from gpu.host.core_api.status import (
 )
 from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
+from gpu.host.processes.process import Process
 from gpu.host.topology import Agent, Topology
 
 SLOWEST_MHZ: Final = 1
@@ -112,7 +113,7 @@ class ContextCalls:
     Raises HostError for one that D2 does not allow.
     """
 
-    def __init__(self, device: Device, timestamp_mhz: int) -> None:
+    def __init__(self, device: Device | Process, timestamp_mhz: int) -> None:
         if not SLOWEST_MHZ <= timestamp_mhz <= FASTEST_MHZ:
             raise HostError(
                 f"a system clock has {SLOWEST_MHZ} to {FASTEST_MHZ} MHz, not {timestamp_mhz}"

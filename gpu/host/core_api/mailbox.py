@@ -24,6 +24,7 @@ from gpu.host.core_api.status import call_with_output, need
 from gpu.host.debugging.debugger import Debugger, Stop
 from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
+from gpu.host.processes.process import Process
 from gpu.hsa.signal import Signal
 from gpu.hsa.struct_layout import Field, Layout
 from gpu.wave_size import LANES
@@ -92,7 +93,7 @@ class MailboxCalls(QueueCalls):
 
     def __init__(
         self,
-        device: Device,
+        device: Device | Process,
         timestamp_mhz: int,
         timeout_ticks: int,
         packets: str,

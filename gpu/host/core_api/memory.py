@@ -12,6 +12,7 @@ from __future__ import annotations
 from gpu.host.core_api.contexts import ContextCalls
 from gpu.host.core_api.status import Outcome, Status, call, call_with_output, need
 from gpu.host.device import Device
+from gpu.host.processes.process import Process
 from gpu.host.topology import Agent
 from gpu.memory.address_space import Allocation, Unmapped
 
@@ -19,7 +20,7 @@ from gpu.memory.address_space import Allocation, Unmapped
 class MemoryCalls(ContextCalls):
     """See the module."""
 
-    def __init__(self, device: Device, timestamp_mhz: int) -> None:
+    def __init__(self, device: Device | Process, timestamp_mhz: int) -> None:
         super().__init__(device, timestamp_mhz)
         self._registered: dict[int, int] = {}
         self._local: set[int] = set()

@@ -15,6 +15,7 @@ from gpu.host.core_api.signals import SignalCalls
 from gpu.host.core_api.status import INVALID, Outcome, Status, call, call_with_output, need
 from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
+from gpu.host.processes.process import Process
 from gpu.host.topology import Agent
 from gpu.hsa.queue import LAST_INDEX, check_size
 from gpu.hsa.signal import ERROR_VALUE, Signal
@@ -27,7 +28,7 @@ class QueueCalls(SignalCalls):
     """``packets``: the header of packets, as in `Device.create_queue`."""
 
     def __init__(
-        self, device: Device, timestamp_mhz: int, timeout_ticks: int, packets: str
+        self, device: Device | Process, timestamp_mhz: int, timeout_ticks: int, packets: str
     ) -> None:
         super().__init__(device, timestamp_mhz, timeout_ticks)
         self._packets = packets

@@ -22,19 +22,21 @@ from gpu.host.core_api.mailbox import MailboxCalls
 from gpu.host.core_api.memory import MemoryCalls
 from gpu.host.core_api.signals import TIMEOUT_TICKS
 from gpu.host.device import Device
+from gpu.host.processes.process import Process
 
 TIMESTAMP_MHZ: Final = 100
 
 
 class CoreRuntime(MailboxCalls, MemoryCalls, CodeObjectCalls):
-    """``timestamp_mhz``: 1 to 400, what the topology says of the clock, whose time stamps are
+    """``device``: or a process of it, whose addresses and queues the calls then have.
+    ``timestamp_mhz``: 1 to 400, what the topology says of the clock, whose time stamps are
     ticks. ``timeout_ticks``: the most that a wait for a signal takes. ``packets``: ``1.0``, or
     ``draft`` for D2's own header of packets. ``execution_control``: queues have a mailbox, and
     waves stop at traps of a debugger. Raises HostError."""
 
     def __init__(
         self,
-        device: Device,
+        device: Device | Process,
         *,
         timestamp_mhz: int = TIMESTAMP_MHZ,
         timeout_ticks: int = TIMEOUT_TICKS,

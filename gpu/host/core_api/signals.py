@@ -17,6 +17,7 @@ from typing import Final
 from gpu.host.core_api.contexts import Context, ContextCalls
 from gpu.host.core_api.status import Outcome, Status, call, call_with_output, need
 from gpu.host.device import Device
+from gpu.host.processes.process import Process
 from gpu.hsa.signal import CONDITIONS, SIGNAL, VALUE, Signal, SignalKind
 
 TIMEOUT_TICKS: Final = 1 << 16
@@ -43,7 +44,7 @@ _HOLDS: Final = dict(
 class SignalCalls(ContextCalls):
     """``timeout_ticks``: what `signal_get_timeout` returns."""
 
-    def __init__(self, device: Device, timestamp_mhz: int, timeout_ticks: int) -> None:
+    def __init__(self, device: Device | Process, timestamp_mhz: int, timeout_ticks: int) -> None:
         super().__init__(device, timestamp_mhz)
         self._timeout_ticks = timeout_ticks
         self._signals: dict[int, tuple[Signal, list[Context]]] = {}

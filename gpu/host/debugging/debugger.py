@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gpu.compute_unit.wave.hardware_registers import HW_ID
 from gpu.dispatch.launch import GroupStart, StoppedWave
 from gpu.errors import HostError
-from gpu.host.device import Device
+from gpu.host.processes.context import Context
 from gpu.wave_size import LANES
 
 SCALARS: Final = 102
@@ -152,7 +152,7 @@ class Debugger:
     run ahead of the clock.
     """
 
-    def __init__(self, device: Device, on_stop: Callable[[Stop], None] | None = None) -> None:
+    def __init__(self, device: Context, on_stop: Callable[[Stop], None] | None = None) -> None:
         device.machine.need_the_clock("debugger")
         self._all: list[Stop] = []
         self._on_stop = on_stop

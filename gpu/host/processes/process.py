@@ -6,6 +6,7 @@ page tables do not name, and its end stops no queue of another process.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from gpu.host.dma import Dma
@@ -15,6 +16,7 @@ from gpu.host.processes.process_view import ProcessView
 from gpu.host.processes.translator import AddressTranslation
 from gpu.host.processors.cpu import Cpu
 from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS
+from gpu.host.topology import Topology
 from gpu.hsa.queue_state import QueueState
 from gpu.memory.virtual.page_table import aperture
 from gpu.memory.virtual.process_space import ProcessSpace
@@ -26,6 +28,9 @@ class Agents(Protocol):
     def cpu(self, number: int) -> Cpu: ...
 
     def dma(self, number: int = 0) -> Dma: ...
+
+    @property
+    def topology(self) -> Topology: ...
 
 
 class Process(Context):
@@ -54,6 +59,13 @@ class Process(Context):
 
     def _store(self, address: int, data: bytes) -> None:
         self._rung(address - self.doorbells, data)
+
+    @property
+    def topology(self) -> Topology:
+        """The device's, with this process's addresses as those of global memory."""
+        table, addresses = self._agents.topology, aperture(self.vmid)
+        memory = replace(table.memories[0], base=addresses.start, size=len(addresses))
+        return replace(table, memories=(memory, *table.memories[1:]))
 
     def cpu(self, number: int) -> Cpu:
         """A core, with the addresses of this process. Raises HostError."""

@@ -116,7 +116,6 @@ class CommandService:
     def _give_way(self, link: Connection) -> Steps[None]:
         """The turn is over: another queue gets the slot."""
         while link.active and link.gives_way is not None:
-            link.gives_way.fire()
             yield from link.rest(Pause(None, link.changed, link.changed.count))
 
     # ------------------------------------------------------------------ fetching

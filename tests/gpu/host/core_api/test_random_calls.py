@@ -27,6 +27,7 @@ from gpu.host.core_api.contexts import Context
 from gpu.host.core_api.runtime import CoreRuntime
 from gpu.host.core_api.status import Status
 from gpu.host.device_queue import DeviceQueue
+from gpu.host.processes.process import Process
 from gpu.hsa.queue import LAST_INDEX
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE, Signal
@@ -73,9 +74,13 @@ def signed(value: int) -> int:
 
 
 class Calls(RuleBasedStateMachine):
+    def where(self) -> Device | Process:
+        """Whose runtime it is."""
+        return Device(cus=1)
+
     def __init__(self) -> None:
         super().__init__()
-        self.device = Device(cus=1)
+        self.device = self.where()
         self.runtime = CoreRuntime(self.device, timeout_ticks=300)
         self.system = self.device.alloc(np.zeros(64, np.uint8)).address
         self.contexts: list[Context | None] = [None, Context()]
@@ -533,10 +538,20 @@ class Calls(RuleBasedStateMachine):
         assert self.runtime.registered == self.registered
 
 
-def test_a_sample() -> None:
-    run(Calls, 30, 30)
+class CallsOfAProcess(Calls):
+    def where(self) -> Device | Process:
+        return Device(cus=1).create_process()
+
+
+EACH = pytest.mark.parametrize("calls", [Calls, CallsOfAProcess])
+
+
+@EACH
+def test_a_sample(calls: type[Calls]) -> None:
+    run(calls, 30, 30)
 
 
 @pytest.mark.fuzz
-def test_20000_sequences() -> None:
-    run(Calls, 20_000, 40)
+@EACH
+def test_20000_sequences(calls: type[Calls]) -> None:
+    run(calls, 20_000, 40)

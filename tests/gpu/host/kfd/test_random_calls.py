@@ -31,6 +31,7 @@ from gpu.host.device_queue import DeviceQueue
 from gpu.host.kfd.driver import Driver, QueueType, WaitResult
 from gpu.host.kfd.refusals import CODES
 from gpu.host.kfd.structures import EVENT_DATA, MemoryFlags
+from gpu.host.processes.process import Process
 from gpu.hsa.queue import empty_ring
 from gpu.hsa.queue_layout import AMD_QUEUE, FEATURE_KERNEL_DISPATCH, TYPE_SINGLE
 from gpu.hsa.queue_state import QueueKind, QueueState
@@ -95,9 +96,13 @@ class ModelMemory:
 
 
 class Calls(RuleBasedStateMachine):
+    def where(self) -> Device | Process:
+        """Whose memory and queues the calls are about."""
+        return Device(cus=1, options=Options(slots=2, quantum=100))
+
     def __init__(self) -> None:
         super().__init__()
-        self.device = Device(cus=1, options=Options(slots=2, quantum=100))
+        self.device = self.where()
         self.drivers = [Driver(self.device), Driver(self.device)]
         self.runtime = CoreRuntime(self.device, timeout_ticks=300)
         self.space = self.device.memory.space
@@ -526,10 +531,22 @@ class Calls(RuleBasedStateMachine):
         return True
 
 
-def test_a_sample() -> None:
-    run(Calls, 25, 30)
+class CallsOfAProcess(Calls):
+    """Both drivers in an address space that is not the device's."""
+
+    def where(self) -> Device | Process:
+        return Device(cus=1, options=Options(slots=2, quantum=100)).create_process()
+
+
+EACH = pytest.mark.parametrize("calls", [Calls, CallsOfAProcess])
+
+
+@EACH
+def test_a_sample(calls: type[Calls]) -> None:
+    run(calls, 25, 30)
 
 
 @pytest.mark.fuzz
-def test_20000_sequences() -> None:
-    run(Calls, 20_000, 40)
+@EACH
+def test_20000_sequences(calls: type[Calls]) -> None:
+    run(calls, 20_000, 40)

@@ -256,6 +256,15 @@ def test_no_process_beside_waves_that_run_ahead(ahead: bool) -> None:
     np.testing.assert_array_equal(c.numpy(), 2 * X)
 
 
+def test_the_topology_has_the_addresses_of_the_process() -> None:
+    device = Device(cus=1)
+    process = device.create_process()
+    memory, of_device = process.topology.memories[0], device.topology.memories[0]
+    assert range(memory.base, memory.base + memory.size) == aperture(8)
+    assert process.alloc(X).address in aperture(8) and of_device.base < memory.base
+    assert process.topology.agents == device.topology.agents
+
+
 def test_counters_of_tlbs() -> None:
     device = Device(memory=FlatMemory(cus=1))
     assert "tlb" not in device.stats
