@@ -60,11 +60,6 @@ class MachineFacts:
         return {member.name: member for member in self.machine.states.members}
 
     @cached_property
-    def event_members(self) -> dict[str, ir.EnumMember]:
-        """The declarations of events."""
-        return {member.name: member for member in self.machine.events.members}
-
-    @cached_property
     def effects(self) -> dict[ir.ActionRef, Effects]:
         """What each action does, calls included."""
         return {action.ref: self._effects(action.body) for action in self.machine.actions}

@@ -112,11 +112,6 @@ def pull(address: Array, offset: int) -> Array:
     return np.bitwise_and(np.right_shift(np.add(address, np.uint32(offset)), 2), 63).astype(np.intp)
 
 
-def pulled(values: Array, source: Array, active: Array) -> Array:
-    """What each lane reads by such a pattern: 0 from lanes that are not active."""
-    return np.where(active, values, values.dtype.type(0))[source]
-
-
 def pushed(values: Array, address: Array, offset: int, active: Array) -> Array:
     """ds_permute_b32: every active lane sends its value to the lane it names; of several senders
     the highest lane wins, and a lane without a sender gets 0."""
