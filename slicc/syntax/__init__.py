@@ -1,1 +1,1 @@
-"""The syntax tree and its printer."""
+"""The syntax tree."""

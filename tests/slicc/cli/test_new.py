@@ -11,9 +11,9 @@ import tester
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.parser.parser import parse
 from slicc.source import SourceFile
-from slicc.syntax.printer import print_unit
 from tests.docs.test_first_protocol import files_at_the_end
 from tests.slicc.cli.test_cli import slicc as command
+from tests.slicc.syntax.tree_printer import print_unit
 
 FILES = ("{}.slicc", "{}-msg.sm", "{}-cache.sm", "{}-dir.sm")
 

@@ -10,9 +10,9 @@ from slicc.diagnostics.render_text import render_text
 from slicc.parser.parser import parse
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
-from slicc.syntax.printer import print_expression, print_unit
 from tests.conftest import Golden
 from tests.slicc.syntax.syntax_strategies import units
+from tests.slicc.syntax.tree_printer import print_expression, print_unit
 
 HERE = Path(__file__).parent
 TEXTS = sorted([*HERE.glob("printer_cases/*.sm"), *(HERE.parents[1] / "protocols").glob("*.s*")])
