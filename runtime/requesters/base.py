@@ -164,6 +164,7 @@ class RequesterBase(Consumer):
     def _close_part(self, access: Access) -> None:
         """One part has been answered. Call after the client has been notified."""
         access.open = left = access.open - 1
+        assert left >= 0, "an access is answered once for each part"
         if left:
             return
         del self._live[access.sequence]
@@ -234,6 +235,7 @@ class RequesterBase(Consumer):
         return False
 
     def _unreserved(self, reason: int) -> int:
+        """What is free and not kept for a client that was offered it."""
         kept = sum(need for (why, _), (need, _) in self._grants.items() if why == reason)
         return self._free(reason) - kept
 
@@ -243,7 +245,7 @@ class RequesterBase(Consumer):
             return
         free = self._unreserved(reason)
         now = self.engine.now
-        ready = []
+        ready: list[Client] = []
         for key, (client, need) in self._refused.items():
             if key[0] == reason:
                 if need > free:

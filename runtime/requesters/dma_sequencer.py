@@ -91,6 +91,7 @@ class DMASequencer(RequesterBase):
             return False
         self._accept(access, need)
         self._count += need
+        assert self._count <= self.max_outstanding
         for lane in range(need):
             self._enter(Transfer(access, lane, self.line_size))
         return True
@@ -107,6 +108,7 @@ class DMASequencer(RequesterBase):
     def _piece(self, transfer: Transfer) -> tuple[int, int]:
         """Offset in the current line and length of the part of the transfer that lies there."""
         offset = transfer.address + transfer.done - transfer.line
+        assert 0 <= offset < self.line_size and transfer.done < transfer.access.size
         return offset, min(self.line_size - offset, transfer.access.size - transfer.done)
 
     def _send(self, transfer: Transfer) -> None:

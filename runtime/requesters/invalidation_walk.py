@@ -53,6 +53,7 @@ class AcquireWalk:
 
         The walk counts as under way in either case, until it has ended or :meth:`nothing`.
         """
+        assert self.access is None and not self.parts, "the caller has asked `busy`"
         lines = resident_lines(self.caches)
         self.access = access
         self.lines.update(lines)
@@ -79,7 +80,9 @@ class AcquireWalk:
 
     def _part_done(self) -> None:
         self.parts -= 1
+        assert self.parts >= 0
         if not self.parts:
+            assert not self.lines, "every line of the own cache is a part"
             access, self.access = self.access, None
             assert access is not None
             self._over(access)

@@ -58,6 +58,7 @@ class PersistentTable:
             )
         row.marked.discard(unlocker.node)
         row.writing.discard(unlocker.node)
+        assert row.marked <= row.starving.keys() and row.writing <= row.starving.keys()
         if not row.starving:
             del self._rows[address]
 
