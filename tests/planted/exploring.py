@@ -33,7 +33,11 @@ _SCOPES: Final = ("load", "store", "atomic", "acquire", "load.glc", "load.slc", 
 _Set = tuple[tuple[str, object], ...]
 _WRITE_BACK: Final[_Set] = (("machine.TCC.parameters.WB", True),)
 _LINKED: Final[_Set] = (("requester.cpu.atomics", "linked"),)
+_IN_L3: Final[_Set] = (("machine.Directory.parameters.useL3OnWT", True),)
+_ONE_RECORD: Final[_Set] = (("machine.Directory.number_of_TBEs", 1),)
 _NOTHING: Final[_Set] = ()
+_BYPASS: Final = ("load", "store", "acquire", "load.slc", "store.slc")
+_EVICTING: Final = Bounds(locations=1, lines=2, caches=1, operations=_BYPASS)
 _GPU_WAYS: Final = {
     "": Bounds(locations=1),
     ", scopes": Bounds(locations=1, operations=_SCOPES),
@@ -44,6 +48,11 @@ _GPU_WAYS: Final = {
     ", atomics of the system": Bounds(locations=1, operations=_ATOMICS),
     ", atomics of one cache": Bounds(locations=1, caches=1, agents=2, operations=_ATOMICS),
     ", an engine and two lines": Bounds(locations=1, lines=2, engines=True, caches=1),
+    ", bypassing and two lines": _EVICTING,
+    ", the same kept in the L3": replace(_EVICTING, assignments=_IN_L3),
+    ", an engine and one record": Bounds(
+        locations=1, engines=True, caches=1, assignments=_ONE_RECORD
+    ),
 }
 
 
@@ -79,7 +88,7 @@ def ways(protocol: LoadedProtocol) -> Iterator[tuple[str, Bounds]]:
         return
     for name, more in _GPU_WAYS.items():
         for mode, assignments in (("write-through", _NOTHING), ("write-back", _WRITE_BACK)):
-            yield f"{mode}{name}", replace(more, assignments=assignments)
+            yield f"{mode}{name}", replace(more, assignments=(*more.assignments, *assignments))
 
 
 def row_of(bug: Bug, directory: Path) -> Row:

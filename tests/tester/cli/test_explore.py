@@ -73,7 +73,7 @@ def test_scenarios_are_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("{CAS}", "CAS.litmus: atomic operations of scenarios cannot be explored"),
+        ("{SIZES}", "SIZES.litmus: accesses of a size other than 4 aligned bytes"),
         ("{SB} --caches 3", "--caches has no effect with a scenario"),
         ("--model tso", "--model has no effect without a scenario"),
         ("{none}", "cannot be read"),
@@ -81,6 +81,6 @@ def test_scenarios_are_decided(tmp_path: Path) -> None:
 )
 def test_misuse_with_scenarios(words: str, message: str) -> None:
     folder = shipped_folder("litmus")
-    files = {name: folder / f"{name}.litmus" for name in ("CAS", "SB", "none")}
+    files = {name: folder / f"{name}.litmus" for name in ("SIZES", "SB", "none")}
     done = gpu_tester("explore", "-p", "MSI", *words.format(**files).split())
     assert done.exit_code == MISUSE and message in done.stderr
