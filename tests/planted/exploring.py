@@ -34,7 +34,7 @@ _Set = tuple[tuple[str, object], ...]
 _WRITE_BACK: Final[_Set] = (("machine.TCC.parameters.WB", True),)
 _LINKED: Final[_Set] = (("requester.cpu.atomics", "linked"),)
 _IN_L3: Final[_Set] = (("machine.Directory.parameters.useL3OnWT", True),)
-_ONE_RECORD: Final[_Set] = (("machine.Directory.number_of_TBEs", 1),)
+_ONE_RECORD: Final[_Set] = (("machine.Directory.parameters.number_of_TBEs", 1),)
 _NOTHING: Final[_Set] = ()
 _BYPASS: Final = ("load", "store", "acquire", "load.slc", "store.slc")
 _EVICTING: Final = Bounds(locations=1, lines=2, caches=1, operations=_BYPASS)
@@ -50,8 +50,8 @@ _GPU_WAYS: Final = {
     ", an engine and two lines": Bounds(locations=1, lines=2, engines=True, caches=1),
     ", bypassing and two lines": _EVICTING,
     ", the same kept in the L3": replace(_EVICTING, assignments=_IN_L3),
-    ", an engine and one record": Bounds(
-        locations=1, engines=True, caches=1, assignments=_ONE_RECORD
+    ", an engine, two lines and one record": Bounds(
+        locations=1, lines=2, engines=True, caches=1, assignments=_ONE_RECORD
     ),
 }
 

@@ -18,6 +18,7 @@ WRITE_BACK: Final = (("machine.TCC.parameters.WB", True),)
 SYSTEMS: Final = {
     "MSI-2x2": ("MSI", Bounds(lines=2, locations=1), 378_090, 1_385_341),
     "MSI-3x1": ("MSI", Bounds(caches=3, locations=1), 55_683, 189_938),
+    "MOESI-pair-x2": ("MOESI_AMD_Base", Bounds(caches=1, lines=2, locations=1), 77_993, 288_574),
     "MI-2x2": ("MI", Bounds(lines=2, locations=1), 550_216, 2_325_645),
     "MI-3x1-DMA": ("MI", Bounds(caches=3, locations=1, engines=True), 1_554_105, 5_229_673),
     "VIPER-WT": ("GPU_VIPER", Bounds(locations=1, operations=SCOPES), 1_256_753, 5_487_798),
