@@ -93,7 +93,7 @@ def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
     (without,) = attack(driver, 100, 1, [Round((few,))]).rounds
     assert without.left_out[0].what == "many" and not without.failures
     assert attack_apart(driver, 300, 1, [Round()]) == answer, "through JSON"
-    out_of_time = attack_apart(driver, 10**9, 1, [Round()], limit=1)
+    out_of_time = attack_apart(PROTOCOLS / "MI.slicc", 10**9, 1, [Round()], limit=1)
     assert out_of_time.refused == "no verdict in 1 s of processor time"
     broken = tmp_path / "Broken.slicc"
     broken.write_text('protocol "Broken";\ninclude "nothing.sm";\n', encoding="utf-8")
