@@ -59,6 +59,14 @@ def test_legs_that_pass() -> None:
     assert len(profiles) > 2
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [2, 3])
+def test_25_sound_legs_pass(seed: int) -> None:
+    plans = Campaign(viper(), Options(seed, 3000), PYTHON).plans()
+    legs = [plan.leg for plan in islice(plans, 25)]
+    assert [leg.number for leg in legs if on_units(leg, viper()).finding is not None] == []
+
+
 def verdicts(bug: Bug, number: int, folder: Path) -> tuple[Verdict | None, Verdict | None]:
     """How a leg ends by the tester's agents and on compute units."""
     protocol = load_planted(bug, folder)
