@@ -13,6 +13,7 @@ from slicc.analysis import counts, networks, queues, storage, unused, wakeups
 from slicc.analysis.blocking import cycles
 from slicc.analysis.blocking.waits import Capacities
 from slicc.analysis.facts import MachineFacts
+from slicc.analysis.product.kept_attempts import KeptAttempts
 from slicc.analysis.reachable import SLUGS, STEPS, miscounted, reachable, walked
 from slicc.diagnostics.model import Diagnostic
 
@@ -24,10 +25,12 @@ def analyse(
     slugs: Collection[str] | None = None,
     steps: int = STEPS,
     capacities: Callable[[], Capacities] = dict,
+    kept: KeptAttempts | None = None,
 ) -> list[Diagnostic]:
     """The findings with these slugs; all if None.
 
-    ``steps``: how far walks go. ``capacities``: the bounded buffers of the system.
+    ``steps``: how far walks go. ``capacities``: the bounded buffers of the system. ``kept``: what
+    machines did in earlier walks; only for a protocol that is as its texts say.
     """
     found: list[Diagnostic] = []
     machines = [MachineFacts(protocol, machine) for machine in protocol.machines]
@@ -39,7 +42,7 @@ def analyse(
         found += cycles.cycles(machines, capacities)
     if slugs is None or not set(SLUGS).isdisjoint(slugs):
         known = {(each.slug, each.primary.span) for each in found}
-        met = walked(protocol, steps)
+        met = walked(protocol, steps, kept)
         if slugs is None or "wrong-count" in slugs:
             found += miscounted(protocol, met, steps)
         walks = reachable(protocol, met)

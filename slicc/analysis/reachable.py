@@ -12,7 +12,8 @@ from slicc import ir
 from slicc.analysis.product.bodies import Correction
 from slicc.analysis.product.corrections import miscounts
 from slicc.analysis.product.exploration import SYSTEMS, Exploration, Findings
-from slicc.analysis.product.local import Happening
+from slicc.analysis.product.kept_attempts import KeptAttempts
+from slicc.analysis.product.local import Happening, Memory
 from slicc.analysis.product.machine import models_of
 from slicc.analysis.product.suspects import blamed
 from slicc.analysis.rule import cells, finding
@@ -40,11 +41,17 @@ SLUGS = (
 )
 
 
-def walked(protocol: ir.Protocol, steps: int = STEPS) -> Findings:
-    """What walks through small systems of the protocol meet."""
+def walked(protocol: ir.Protocol, steps: int = STEPS, kept: KeptAttempts | None = None) -> Findings:
+    """What walks through small systems of the protocol meet.
+
+    ``kept``: what machines did in earlier runs; only for a protocol that is as its texts say.
+    """
     found, models = Findings(), models_of(protocol)
-    for driven in SYSTEMS:
-        Exploration(models, driven).run(steps, found)
+    memories = [Memory() for _ in SYSTEMS] if kept is None else kept.memories(models)
+    for driven, memory in zip(SYSTEMS, memories):
+        Exploration(models, driven, memory).run(steps, found)
+    if kept is not None:
+        kept.keep(models, memories)
     found.happenings = blamed(found.happenings, found.outcomes, models)
     return found
 

@@ -62,6 +62,9 @@ class Numbers:
     def __getitem__(self, number: int) -> Any:
         return self._contents[number]
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._contents)
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -132,12 +135,16 @@ class Outcome:
 
 @dataclass(slots=True)
 class Attempt:
-    """All that can come of a message. ``looked``: the cells that were asked for."""
+    """All that can come of a message.
+
+    ``looked``: the cells that were asked for. ``polls``: how often a port was run for it.
+    """
 
     outcomes: list[Outcome] = field(default_factory=list)
     happenings: list[tuple[Happening, bool]] = field(default_factory=list)
     looked: set[tuple[str, str, str]] = field(default_factory=set)
     doubtful: bool = False
+    polls: int = 0
 
 
 class Memory:
@@ -167,7 +174,8 @@ class Machines:
         self._known = [memory.attempts.setdefault(model, {}) for model, _ in self.nodes]
         self.unmodelled: Counter[str] = Counter()
         self.polls = 0
-        """How often a port was run, which is what a search costs."""
+        """How often a port was run, which is what a search costs; what is known costs as much."""
+        self._used: set[int] = set()
 
     def start(self) -> tuple[int, ...]:
         """What the machines hold at the start."""
@@ -209,6 +217,9 @@ class Machines:
         known = attempts.get(key)
         if known is None:
             known = attempts[key] = self._work_out(channel, held, message, fresh)
+        if id(known) not in self._used:
+            self._used.add(id(known))
+            self.polls += known.polls
         return known
 
     def _work_out(self, channel: Channel, held: int, message: int, fresh: bool) -> Attempt:
@@ -218,7 +229,7 @@ class Machines:
             if not pending:
                 break
             decisions = pending.pop()
-            self.polls += 1
+            found.polls += 1
             step = self._step(channel, held, message, decisions)
             made = self._poll(step, channel, found)
             pending += [

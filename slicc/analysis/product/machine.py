@@ -129,6 +129,11 @@ class Model:
         """The actions of a transition."""
         return [self._actions[ref] for ref in self.machine.transitions[transition].actions]
 
+    def row(self, state: str, event: str) -> int | None:
+        """The transition of a cell of the table."""
+        row = self._table.get((state, event))
+        return None if row is None else row.index
+
     def lets_wait(self, transition: int) -> bool:
         """Whether a transition lets its message wait."""
         bodies = (action.body for action in self.actions_of(transition))

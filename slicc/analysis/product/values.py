@@ -34,6 +34,9 @@ class _Token:
     def __repr__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> str:
+        return self.name.upper()  # the name of the one object of its kind in this module
+
 
 UNKNOWN: Final = _Token("unknown")
 DATA: Final = _Token("data")

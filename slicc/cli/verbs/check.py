@@ -74,13 +74,15 @@ def _examine(
     """Add what the analysis finds; leave out what is allowed, ignored or not selected."""
     from slicc.analysis import analyse
     from slicc.analysis.allowances import without_allowed
+    from slicc.analysis.product.kept_attempts import KeptAttempts
     from slicc.cli.capacities import capacities_of
 
     if options.analysis:
         for compiled in protocols:
             capacities = partial(capacities_of, compiled.path, options.system)
             slugs = options.select or None
-            for found in analyse(compiled.protocol, slugs, capacities=capacities):
+            kept = KeptAttempts(compiled.path, compiled.sources)
+            for found in analyse(compiled.protocol, slugs, capacities=capacities, kept=kept):
                 sink.add(found)
     sources = [source for compiled in protocols for source in compiled.sources]
     left, invalid = without_allowed(sink.diagnostics, sources)
