@@ -87,7 +87,6 @@ class CompiledGenerator:
         self._begin = record.room.used + 15 & ~15
         places = record.map
         self._group_word = words_at(places.group_word, config.map.groups)
-        self._group_word.flags.writeable = False
         self._knowledge = Knowledge(
             words_at(places.line, places.lines),
             config.map.line_size,
