@@ -39,7 +39,7 @@ from tester.campaign.watcher import Watcher, Watching
 from tester.engines.selection import CANNOT, PYTHON, Chosen, confirm
 from tester.errors import ConfigError
 from tester.execution.events import Finding, RequestObserver, Verdict
-from tester.execution.handover import HandoverRules
+from tester.execution.handover import agents_and_rules
 from tester.execution.handover import agents_of as agents_of
 from tester.execution.handover import handover_rules_of as handover_rules_of
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
@@ -226,8 +226,7 @@ class Campaign:
             if variant.called not in options.without_variants
         ]
         description = self._description(scenario.shape, drawn, prng.fork("avoided"))
-        agents, groups = agents_of(description)
-        rules = HandoverRules.of(description, groups)
+        agents, groups, rules = agents_and_rules(description)
         config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
         able = machine_roles.abilities(self.protocol.accepted, description)
         changes: dict[str, Any] = {"abilities": tuple(able[group] for group in groups)}

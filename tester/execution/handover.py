@@ -111,7 +111,7 @@ NO_HANDOVER_RULES: Final = HandoverRules()
 
 def handover_rules_of(leg: Leg) -> HandoverRules:
     """The hand-over rules of a leg's agents. Raises ConfigError if they are not its system's."""
-    agents, rules = _rules(_Same(leg.description))
+    agents, _, rules = agents_and_rules(leg.description)
     if agents != leg.program.agents:
         raise ConfigError("the program was made for other agents than its system has")
     return rules
@@ -133,10 +133,17 @@ class _Same:
 
 
 @lru_cache(4)
-def _rules(key: _Same) -> tuple[tuple[AgentSpec, ...], HandoverRules]:
-    """A leg's agents, and the rules for them; it is asked for several times."""
+def _agents_and_rules(key: _Same) -> tuple[tuple[AgentSpec, ...], list[str], HandoverRules]:
     agents, groups = agents_of(key.description)
-    return agents, HandoverRules.of(key.description, groups)
+    return agents, groups, HandoverRules.of(key.description, groups)
+
+
+def agents_and_rules(
+    description: SystemDescription,
+) -> tuple[tuple[AgentSpec, ...], list[str], HandoverRules]:
+    """The agents of a leg's system, the group of each and the rules for them. Each leg asks for
+    them several times. Raises ConfigError as `agents_of` does."""
+    return _agents_and_rules(_Same(description))
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:

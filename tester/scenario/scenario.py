@@ -117,15 +117,22 @@ class Scenario:
         `isolation_groups` as in GeneratorConfig; the map gets as many groups as they need.
         """
         groups = max(self.program.map.groups, max(isolation_groups, default=0) + 1)
-        layout = replace(self.program.map, line_size=line_size, groups=groups)
-        if max(agent.lanes for agent in agents) == 1:
-            # Clusters are for lanes that fill a line together.
-            layout = replace(layout, cluster_bytes=1)
+        places = self.program.map
+        # Clusters are for lanes that fill a line together.
+        alone = max(agent.lanes for agent in agents) == 1
+        cluster_bytes = 1 if alone else places.cluster_bytes
+        locations = places.locations
         if self.crowding is not None:
             # A protocol may have narrower agents than the profile asked for, or fewer.
             accesses = under_way(sum(agent.lanes for agent in agents), self.program.lengths)
-            locations = locations_for(accesses, self.crowding, groups)
-            layout = replace(layout, locations=max(locations, layout.cluster_bytes))
+            locations = max(locations_for(accesses, self.crowding, groups), cluster_bytes)
+        layout = replace(
+            places,
+            line_size=line_size,
+            groups=groups,
+            cluster_bytes=cluster_bytes,
+            locations=locations,
+        )
         return replace(
             self.program,
             agents=agents,
