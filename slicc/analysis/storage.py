@@ -14,6 +14,7 @@ from slicc.ir.walk import expressions_in, statements_in
 
 _FEW = 3
 """One way against at least so many is few."""
+_TABLES = {ir.TransactionField.TBE: "TBETable", ir.TransactionField.ENTRY: "CacheMemory"}
 _NAMES = {ir.TransactionField.TBE: "TBE", ir.TransactionField.ENTRY: "cache entry"}
 
 
@@ -40,6 +41,17 @@ def _first(facts: MachineFacts) -> list[str]:
     return named or [facts.machine.states.default]
 
 
+def _ports_allocate(facts: MachineFacts, which: ir.TransactionField) -> bool:
+    """Whether in-ports give lines records before they trigger: rows do not say who has one."""
+    return any(
+        isinstance(node, ir.CallMethod)
+        and (node.class_name, node.method) == (_TABLES[which], "allocate")
+        for port in facts.machine.in_ports
+        for body in facts.reached(port.body)
+        for node in expressions_in(body)
+    )
+
+
 class _Flow:
     """In which states the line may have a record, and may have none."""
 
@@ -47,7 +59,7 @@ class _Flow:
         self.facts = facts
         self.which = which
         self.sets = {action.ref: _sets(action.body, which) for action in facts.machine.actions}
-        self.used = any(self.sets.values())
+        self.used = any(self.sets.values()) and not _ports_allocate(facts, which)
         self._last = [_last(transition, self.sets) for transition in facts.machine.transitions]
         self.into: dict[str, dict[int, set[bool]]] = {}
         """By state, the transitions that lead to it, and with what."""

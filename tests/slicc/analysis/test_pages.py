@@ -75,6 +75,20 @@ def allowing(comment: str, text: str, before: str) -> tuple[list[str], list[str]
     return [found.slug for found in left], [found.slug for found in invalid]
 
 
+def test_records_that_ports_allocate_are_not_looked_for_in_rows() -> None:
+    row = "transition(I, Store, W) { a_allocate; q_ask; p_popRequest; }"
+    wrong = SMALL.replace(row, row.replace("a_allocate; ", ""))
+    allocating = wrong.replace(
+        "TBE tbe := TBEs[in_msg.LineAddress];",
+        "TBE tbe := TBEs[in_msg.LineAddress];\n"
+        "        if (is_invalid(tbe)) { TBEs.allocate(in_msg.LineAddress); }",
+    )
+    assert wrong != allocating
+    for text, expected in ((wrong, {"missing-record"}), (allocating, set())):
+        slugs = {found.slug for found in analysed(text)}
+        assert slugs & {"missing-record", "allocated-twice", "kept-record"} == expected
+
+
 WRONG: Final = SMALL.replace("{ p_popReturn; w_wakeAsks; }", "{ p_popReturn; }")
 MISSED: Final = ["missed-wakeup", "never-woken"]
 LINE: Final = "  transition(L, Return, F)"
