@@ -261,6 +261,7 @@ inline void run_tick(Context& x, u64 tick) {
     EngineState& e = x.s->engine;
     const u32 words = e.words;
     const u32 slot = tick & (WHEEL - 1);
+    INVARIANT(tick >= e.now);
     u64* const flags = e.flags.in(x);
     u64* const pending = x.pending;
     e.now = tick;

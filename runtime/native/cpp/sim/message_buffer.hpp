@@ -86,6 +86,7 @@ inline void slots_release(Context& x, T& holder) {
 
 inline void queue_append(Context& x, MessageBuffer& b, Message& message) {
     INVARIANT((b.head == 0) == (b.count == 0));
+    INVARIANT(message.self == handle_of(x, message));
     message.next = 0;
     u8* const first = reinterpret_cast<u8*>(&b.head);
     u8* const link = reinterpret_cast<u8*>(&of_handle<Message>(x, b.tail).next);
@@ -284,6 +285,7 @@ inline void MessageBuffer_stall(Context& x, u32 buffer, u64 address) {
     }
     count_wait(b.consumer);
     StallList& list = stall_list(x, b, line_index(x, address));
+    INVARIANT(!list.head || b.stalled_lines > 0);
     Message& message = queue_pop(x, b);
     message.next = 0;
     if (list.head) {

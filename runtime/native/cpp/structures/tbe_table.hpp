@@ -50,6 +50,7 @@ inline TbeHeader* TBETable_allocate(Context& x, u32 table, u64 address) {
         return &record;
     }
     t.count++;
+    INVARIANT(t.count <= t.capacity);
     place = record.self;
     return &record;
 }
@@ -62,6 +63,7 @@ inline void TBETable_deallocate(Context& x, u32 table, u64 address) {
         return;
     }
     TbeHeader& record = of_handle<TbeHeader>(x, place);
+    INVARIANT(record.used && record.live && record.table == table);
     place = 0;
     INVARIANT(t.count > 0);
     t.count--;
