@@ -25,7 +25,7 @@ from typing import Final
 
 FLAGS: Final = (
     "-std=c++20",
-    "-O2",
+    "-O3",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-strict-aliasing",

@@ -217,7 +217,7 @@ def test_flags_with_a_level_of_their_own_make_one_tier(
 def test_a_failing_background_compilation_is_a_warning(
     place: Path, tmp_path: Path, real: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = '[ $how = -O2 ] && echo "out of cheese" && exit 1'
+    body = '[ $how = -O3 ] && echo "out of cheese" && exit 1'
     monkeypatch.setenv("CXX", str(compiler_that(tmp_path, real, body)))
     monkeypatch.setattr(PendingObject, "path", PendingObject.wait)
     status, said, complaint = run(*SMALL, "--engine", "native")
@@ -358,7 +358,7 @@ def test_a_run_that_is_ended_stops_its_compilers(
     place: Path, tmp_path: Path, real: Compiler
 ) -> None:
     note = tmp_path / "note"
-    body = f"if [ $how = -O2 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
+    body = f"if [ $how = -O3 ]; then sleep 600 & echo $$ $! >> {note}; wait; fi"
     path = compiler_that(tmp_path, real, body)
     program = (
         "from slicc.text.command.exit_status import heed_endings\n"
@@ -477,7 +477,7 @@ def test_workers_compile_nothing(
     status, said, _ = run(*SMALL, "--engine", "native", "--jobs", "2")
     assert status == FINE
     assert without_rates(said)[2:] == without_rates(expected)[2:]  # not the compiler's name
-    assert sorted(note.read_text().split()) == ["-O0", "-O2", "-O2", "none"]
+    assert sorted(note.read_text().split()) == ["-O0", "-O3", "-O3", "none"]
 
 
 # ------------------------------------------------------------------ objects that are none
