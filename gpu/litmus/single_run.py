@@ -40,6 +40,7 @@ from gpu.memory.coherent.factory import (
 )
 from gpu.memory_model.program import Outcome, Program, Thread
 from runtime.description.parts import DelayedMessage
+from runtime.native.plan import Capacities
 from runtime.sim.delay_policy import SCRIPTED
 
 MEMORY_BYTES: Final = 1 << 16
@@ -47,6 +48,9 @@ _CODE_BYTES: Final = 1 << 16
 PREPARATION: Final = 6_000
 """Ticks after the dispatch at which the threads begin: all waves have set up their registers."""
 _MOST_INSTRUCTIONS: Final = 200_000
+_CAPACITIES: Final = Capacities(lines=1 << 10, logs=1 << 10, atomics=1 << 10, events=1 << 11)
+"""At first: a few accesses, of which most need no more. Clearing memory for all that a GPU can have
+under way took as long as the rest of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ def open_device(machine: Machine, situation: Situation) -> Device:
     system = _system(machine, situation.tccs, situation.delays, bool(situation.cores))
     if situation.held:
         system = _holding(system, memory_start(machine, bool(situation.cores)), situation)
-    memory = _engines(machine, bool(situation.cores)).open(system.kernel, situation.key).memory
+    engines = _engines(machine, bool(situation.cores))
+    memory = engines.open(system.kernel, situation.key, capacities=_CAPACITIES).memory
     return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS)
 
 

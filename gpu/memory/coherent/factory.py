@@ -23,7 +23,7 @@ from protocols.loader import LoadedProtocol, load_protocol, locate
 from runtime.native.build import Sizes, Sources, recipe
 from runtime.native.ctypes_api import LibraryError
 from runtime.native.external_requester import EXTERNAL_CLIENTS
-from runtime.native.plan import NotNative, Plans
+from runtime.native.plan import Capacities, NotNative, Plans
 from runtime.native.system import SystemTooLarge
 from runtime.native.tiered_object import Libraries
 from runtime.native.toolchain.compiler import Compiler, ToolchainError, find_compiler, one_line
@@ -142,13 +142,18 @@ class Engines:
         return f"Python engine, because {one_line(error)}"
 
     def open(
-        self, kernel: KernelSystem, seed: int = 0, space: AddressSpace | None = None
+        self,
+        kernel: KernelSystem,
+        seed: int = 0,
+        space: AddressSpace | None = None,
+        capacities: Capacities | None = None,
     ) -> Engine:
-        """A memory at rest, all zero. Raises EngineMissing."""
+        """A memory at rest, all zero. ``capacities``: of the native engine's pools at first.
+        Raises EngineMissing."""
         words = self._words
         if self._native is not None:
             try:
-                return self._native.open(kernel, seed, space)
+                return self._native.open(kernel, seed, space, capacities)
             except _CANNOT as error:
                 words = self._without(error)
         return Engine(CoherentMemory(kernel, PythonBackend(kernel, seed), space), words)
@@ -167,7 +172,13 @@ class NativeSystem:
         self._optimised = optimised
         self._plans = Plans(loaded.kernel.protocol, sources.shape)
 
-    def open(self, kernel: KernelSystem, seed: int, space: AddressSpace | None = None) -> Engine:
+    def open(
+        self,
+        kernel: KernelSystem,
+        seed: int,
+        space: AddressSpace | None,
+        capacities: Capacities | None,
+    ) -> Engine:
         """A memory at rest, of any system of the protocol. Raises the same."""
         description = kernel.description
         nodes = sum(machine.count or 0 for machine in description.machines.values())
@@ -175,7 +186,7 @@ class NativeSystem:
         library = _libraries(self._sources, sizes, self._compiler, self._optimised)(sizes)
         space = AddressSpace() if space is None else space
         verdicts = Verdicts(self._sources, kernel.protocol, description)
-        backend = NativeBackend(kernel, library, self._plans, verdicts, seed, space)
+        backend = NativeBackend(kernel, library, self._plans, verdicts, seed, space, capacities)
         words = f"native engine, compiled by {self._compiler.version}"
         return Engine(CoherentMemory(kernel, backend, space), words)
 

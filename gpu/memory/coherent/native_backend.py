@@ -128,7 +128,8 @@ def first_capacities(kernel: KernelSystem) -> Capacities:
 
 class NativeBackend:
     """``seed``: of random message delays. ``space``: what is mapped, now and later; there is room
-    for its lines. ``explain``: turns the engine's numbers into an error."""
+    for its lines. ``explain``: turns the engine's numbers into an error. ``capacities``: of the
+    pools at first, which grow; None: enough for all that the ports can have under way."""
 
     def __init__(
         self,
@@ -138,6 +139,7 @@ class NativeBackend:
         explain: Explain,
         seed: int,
         space: AddressSpace,
+        capacities: Capacities | None = None,
     ) -> None:
         self.kernel = kernel
         self.library = library
@@ -145,7 +147,7 @@ class NativeBackend:
         self.explain = explain
         self.seed = seed
         self._requesters = kernel.requesters()
-        self._capacities = first_capacities(kernel)
+        self._capacities = capacities or first_capacities(kernel)
         self._space = space
         self._extent = -1
         self._log: list[LogEntry] | None = []
