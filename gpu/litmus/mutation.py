@@ -71,6 +71,8 @@ class Attempt:
         return self.matters and self.shown_in is None and self.hidden is None
 
 
+NOTHING_OUTSTANDING: Final = "its thread has no access before it that is not waited for"
+"""Why a wait is hidden in a place where it waits for nothing."""
 STEERED: Final = -1
 """The run that is steered to what the abstract machine can end with."""
 
@@ -174,7 +176,7 @@ def _why_hidden(
             return str(rule)
     if mutant.original.name == WAIT:
         if _waits_for_nothing(test, processor, mutant):
-            return "its thread has no access before it that is not waited for"
+            return NOTHING_OUTSTANDING
         return "what it orders is performed in that order, or waits for a value"
     if mutant.original.name == ACCESS:
         return "without glc a load gets what was newest when its line came, which suffices"

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from gpu.litmus.mutation import STEERED, Attempt, attempt, mutants, row_of
+from gpu.litmus.mutation import (
+    NOTHING_OUTSTANDING,
+    STEERED,
+    Attempt,
+    attempt,
+    mutants,
+    row_of,
+)
 from gpu.litmus.scenario import Test
 from gpu.litmus.single_run import Machine
 from slicc.text.terminal import printable
@@ -61,8 +68,10 @@ def _by_row(rows: Mapping[str, Sequence[Attempt]]) -> Iterator[str]:
         needless = sum(not each.matters for each in attempts)
         missed = sum(each.missed for each in attempts)
         numbers = f"{shown:>4} {reasons.total():>4} {needless:>4} {missed:>4}"
-        (why, _), *_ = [*reasons.most_common(1), ("", 0)]
-        yield f"  {numbers}  {name}{f': {why}' if why and not shown else ''}"
+        # Where a wait waits for nothing says little of the row.
+        others = Counter({why: n for why, n in reasons.items() if why != NOTHING_OUTSTANDING})
+        why = "" if shown else "".join(f": {w}" for w, _ in (others or reasons).most_common(1))
+        yield f"  {numbers}  {name}{why}"
 
 
 def _summary(found: Sequence[Attempt]) -> str:
