@@ -74,11 +74,12 @@ class Pm4:
     def _write_data(self, link: Connection, fields: Fields, data: bytes) -> Steps[None]:
         if not data:
             raise QueueError("WRITE_DATA has data", "none")
-        if not fields["one_address"]:
-            yield from self._control.store(fields["address"], data)
-            return
-        for place in range(0, len(data), DWORD):
-            yield from self._control.store(fields["address"], data[place : place + DWORD])
+        parts = [data]
+        if fields["one_address"]:
+            parts = [data[place : place + DWORD] for place in range(0, len(data), DWORD)]
+        for part in parts:
+            yield from self._control.store(fields["address"], part)
+        self._control.activities.notify()
 
     def _copy_data(self, link: Connection, fields: Fields, data: bytes) -> Steps[None]:
         size = 8 if fields["wide"] else 4
@@ -90,6 +91,7 @@ class Pm4:
         elif source == 9:
             value = self._now
         yield from self._control.store_int(fields["address"], value, size)
+        self._control.activities.notify()
 
     # ------------------------------------------------------------------ fences
 

@@ -538,6 +538,18 @@ class CallsOfAProcess(Calls):
         return Device(cus=1, options=Options(slots=2, quantum=100)).create_process()
 
 
+def test_a_queue_that_polls_hears_of_a_write_of_another() -> None:
+    """WRITE_DATA was stored after the last poll, and the device was at rest."""
+    calls = CallsOfAProcess()
+    calls.begin()
+    calls.create_queue(1, QueueType.COMPUTE, 2)
+    calls.create_queue(0, QueueType.SDMA, 12)
+    calls.submit_wait(which=4, other=1, more=1)
+    calls.create_queue(1, QueueType.SDMA, 6)
+    calls.submit_write(which=2)
+    calls.all_is_equal()
+
+
 EACH = pytest.mark.parametrize("calls", [Calls, CallsOfAProcess])
 
 
