@@ -192,17 +192,16 @@ class Scheduler:
         self._keep_the_others()
 
     def _next(self) -> _Waiting:
-        return max(self._waiting, key=self._rank)
-
-    def _rank(self, each: _Waiting) -> tuple[bool, int]:
-        """The highest is next, the one that has waited longest among equals."""
-        if each.link.has_work:
-            return True, each.urgency
-        return False, each.link.tried != self._activities.happened
+        """The one that has waited longest among equals."""
+        return max(self._waiting, key=lambda each: (each.link.has_work, each.urgency))
 
     def _take_next(self) -> _Waiting:
-        """The others with packets become more urgent."""
-        chosen = self._next()
+        """The others with packets become more urgent. A queue without packets is looked at when
+        all with packets have been, since the last event."""
+        happened = self._activities.happened
+        untried = [each for each in self._waiting if each.link.tried != happened]
+        with_work = any(each.link.has_work for each in untried)
+        chosen = untried[0] if untried and not with_work else self._next()
         self._waiting.remove(chosen)
         self._pass_over()
         return chosen

@@ -69,6 +69,24 @@ def test_all_slots_hold_queues_that_wait() -> None:
     assert bench.device.packets.completed == 5
 
 
+def test_turns_end_beside_queues_without_packets() -> None:
+    """Queues that poll for what nobody does have one turn each; those with nothing to do too."""
+    bench = bench_of(1, quantum=100)
+    met = bench.device.signal(1)
+    waiting = [bench.device.create_queue() for _ in range(3)]
+    for _ in range(2):
+        bench.device.create_queue()
+    for queue in waiting:
+        queue.barrier_and([met])
+        queue.ring()
+    bench.device.run(limit=100_000)
+    assert bench.device.machine.loop.at_rest
+    bench.device.run()
+    met.store(0)
+    bench.device.run()
+    assert bench.device.packets.completed == 3
+
+
 def test_a_doorbell_of_an_unmapped_queue_is_kept() -> None:
     bench = bench_of(1, quantum=10_000)
     bench.ticks[0] = 30_000
