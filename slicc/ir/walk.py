@@ -5,13 +5,16 @@ Invariant: every child of every node is visited; a new node type makes mypy poin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, assert_never
 
 from slicc import ir
 
 _LEAVES: Final = frozenset({ir.EnumConst, ir.IntConst, ir.Local, ir.MachineObject})
 """Kinds without children, of which there are most: they need not be asked."""
+_MOST_KEPT: Final = 4096
+_kept: dict[int, tuple[tuple[ir.Stmt, ...], tuple[ir.Expr, ...]]] = {}
+"""The expressions of bodies by their identity: each check and rule asks for those of all bodies."""
 
 
 def children(node: ir.Expr) -> tuple[ir.Expr, ...]:
@@ -112,7 +115,20 @@ def statements_in(statements: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
 
 def expressions_in(statements: tuple[ir.Stmt, ...], nested: bool = True) -> Iterator[ir.Expr]:
     """Every expression with its sub-expressions; ``nested=False``: not those of inner blocks."""
-    for statement in statements_in(statements) if nested else statements:
+    if not nested:
+        return _expressions(statements)
+    kept = _kept.get(id(statements))
+    if kept is None:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        kept = statements, (*_expressions(statements_in(statements)),)
+        _kept[id(statements)] = kept
+    return iter(kept[1])
+
+
+def _expressions(statements: Iterable[ir.Stmt]) -> Iterator[ir.Expr]:
+    """Of these statements themselves."""
+    for statement in statements:
         waiting = [*reversed(direct_expressions(statement))]
         while waiting:
             node = waiting.pop()
