@@ -6,11 +6,13 @@ disagree, the few against the many are reported, and nothing where neither are f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from slicc import ir
 from slicc.analysis.facts import MachineFacts
 from slicc.analysis.rule import Findings, Rule, cells, finding
 from slicc.diagnostics.model import Label
-from slicc.ir.walk import expressions_in, statements_in
+from slicc.ir.walk import expressions_in, inner_blocks, statements_in
 
 _FEW = 3
 """One way against at least so many is few."""
@@ -173,12 +175,23 @@ def _is_tbe_table(type: ir.Type) -> bool:
 
 
 def _allocates(body: tuple[ir.Stmt, ...]) -> bool:
+    """Whether every run of an action does: a condition may ask whether there is a record."""
     return any(
         isinstance(node, ir.CallMethod)
         and node.method == "allocate"
         and _is_tbe_table(node.receiver.type)
-        for node in expressions_in(body)
+        for statement in _certain(body)
+        for node in expressions_in((statement,), nested=False)
     )
+
+
+def _certain(body: tuple[ir.Stmt, ...]) -> Iterator[ir.Stmt]:
+    """The statements that no condition decides about."""
+    for statement in body:
+        if not isinstance(statement, ir.If):
+            yield statement
+            for block in inner_blocks(statement):
+                yield from _certain(block)
 
 
 _ENTRY = ir.TransactionField.ENTRY

@@ -89,6 +89,15 @@ def test_records_that_ports_allocate_are_not_looked_for_in_rows() -> None:
         assert slugs & {"missing-record", "allocated-twice", "kept-record"} == expected
 
 
+def test_an_allocation_that_a_condition_decides_about_is_not_a_second_one() -> None:
+    twice = SMALL.replace("(W, Part) { c_count;", "(W, Part) { a_allocate; c_count;")
+    allocation = "check_allocate(TBEs);\n    TBEs.allocate(address);\n    set_tbe(TBEs[address]);"
+    guarded = twice.replace(allocation, f"if (is_invalid(tbe)) {{ {allocation} }}")
+    assert SMALL != twice != guarded
+    for text, found in ((twice, True), (guarded, False)):
+        assert ("allocated-twice" in {each.slug for each in analysed(text)}) is found
+
+
 WRONG: Final = SMALL.replace("{ p_popReturn; w_wakeAsks; }", "{ p_popReturn; }")
 MISSED: Final = ["missed-wakeup", "never-woken"]
 LINE: Final = "  transition(L, Return, F)"
