@@ -270,8 +270,8 @@ class _Exporter:
             for group, _ in description.instances_of(machine.MACHINE)
         ]
         """The group of each controller."""
-        self.objects: list[list[int]] = []
-        """The words of each controller's objects, as far as they are written."""
+        self.objects: list[list[int | str]] = []
+        """What each controller's objects say, as far as they are written: see `_objects`."""
 
     def words(self) -> tuple[list[int], int]:
         """All words, and where those of SizeWord begin."""
@@ -429,33 +429,32 @@ class _Exporter:
                 ControllerWord.ARRAYS: not only_caches,
             },
         )
+        objects = self._objects(controller)
+        self.objects.append(objects)
         lists = {
             ControllerList.DOWNSTREAM: [machine.node for machine in controller.downstream],
             ControllerList.UPSTREAM: [machine.node for machine in controller.upstream],
             ControllerList.PARAMETERS: [
                 self._parameter(controller, declared.name) for declared in controller.PARAMETERS
             ],
-            ControllerList.OBJECTS: self._objects(controller),
+            ControllerList.OBJECTS: [
+                self._parameter(controller, said) if isinstance(said, str) else said
+                for said in objects
+            ],
         }
-        self.objects.append(lists[ControllerList.OBJECTS])
         return words + _counted(ControllerList, lists)
 
-    def _objects(self, controller: Controller) -> list[int]:
-        """The capacity, or the queue, of each of the author's objects that has one."""
+    def _objects(self, controller: Controller) -> list[int | str]:
+        """The capacity, or the parameter that is the queue, of each of the author's objects that
+        has one."""
         names = self.tables.get(controller.MACHINE)
         if names is None:
             names = self.tables[controller.MACHINE] = _table_names(controller)
-        words = iter([self._object(getattr(controller, name)) for name in names])
+        words = iter([_object(controller, getattr(controller, name)) for name in names])
         return [
             next(words) if kind in WORD_CLASSES else 0
             for _, kind in self.shape[controller.MACHINE].objects
         ]
-
-    def _object(self, thing: object) -> int:
-        if isinstance(thing, RubyPrefetcherProxy):
-            return self.handle[id(thing.queue)]
-        assert isinstance(thing, TBETable | TBEStorage)
-        return thing.capacity() if isinstance(thing, TBEStorage) else thing.capacity
 
     def _optional(self, thing: object) -> int:
         return NONE if thing is None else self.handle[id(thing)]
@@ -561,3 +560,10 @@ def _table_names(controller: Controller) -> list[str]:
         if isinstance(value, TBETable | TBEStorage | RubyPrefetcherProxy):
             found.setdefault(id(value), name)
     return list(found.values())
+
+
+def _object(controller: Controller, thing: object) -> int | str:
+    if isinstance(thing, RubyPrefetcherProxy):
+        return next(name for name, value in controller.parameters.items() if value is thing.queue)
+    assert isinstance(thing, TBETable | TBEStorage)
+    return thing.capacity() if isinstance(thing, TBEStorage) else thing.capacity

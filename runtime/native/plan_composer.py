@@ -55,7 +55,8 @@ class _Machine:
     """Parameters that are buffers which the controller consumes."""
     parameters: tuple[int | str, ...]
     """Their words, or the names of those that are parts of the system."""
-    objects: tuple[int, ...]
+    objects: tuple[int | str, ...]
+    """The same of the author's objects."""
 
 
 class Composer:
@@ -71,11 +72,11 @@ class Composer:
     def learn(
         self,
         controllers: Sequence[Controller],
-        objects: Sequence[list[int]],
+        objects: Sequence[list[int | str]],
         description: SystemDescription,
     ) -> None:
-        """Take what there is to know of the machines of a built system. ``objects``: the words of
-        each controller's list of that name."""
+        """Take what there is to know of the machines of a built system. ``objects``: of each
+        controller's list of that name, words or the parameters that they stand for."""
         groups = (
             group
             for machine in self._protocol.machines
@@ -109,7 +110,7 @@ def _key(machine: str, described: MachineDescription) -> tuple[object, ...]:
     return machine, *described.parameters.items()
 
 
-def _learned(controller: Controller, objects: tuple[int, ...]) -> _Machine | None:
+def _learned(controller: Controller, objects: tuple[int | str, ...]) -> _Machine | None:
     parameters = controller.parameters
     words: list[int | str] = []
     for declared in controller.PARAMETERS:
@@ -310,7 +311,7 @@ class _Composition:
                     for word in known.parameters
                 )
                 words.append(len(known.objects))
-                words += known.objects
+                words += (each if isinstance(each, int) else number[each] for each in known.objects)
                 found.append(words)
         return found
 
