@@ -17,6 +17,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description
 from tester.campaign.campaign import Campaign, Options
 from tests.gem5.checkout import DRIVERS
+from tests.runtime.native.composed import compare_drawn
 from tests.tester.native.equality import native_engine, run_in_python, run_natively
 
 pytestmark = pytest.mark.gem5
@@ -41,6 +42,11 @@ def test_both_engines_make_the_same_run(driver: Path) -> None:
         compiled, _ = run_natively(protocol, native, plan.leg)
         assert compiled == python, plan.summary.line
         assert not python.finding, f"seed {seed}, {plan.summary.line}: {python.finding}"
+
+
+def test_composed_plans_have_the_words_of_built_systems(driver: Path) -> None:
+    for seed in SEEDS:
+        compare_drawn(loaded(driver), seed)
 
 
 def test_the_known_defects_are_seen_in_the_tables(driver: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from runtime.native.plan import Capacities
 from tester.native import leg as native_leg
+from tests.runtime.native.composed import compare, plans_of
 from tests.sampling import sampled
-from tests.tester.native.solo import check
+from tests.tester.native.solo import check, load
 
 PERSISTENT = """
   structure(PersistentTable, external="yes") {
@@ -437,6 +438,16 @@ def test_a_prefetcher_behind_a_queue(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Every store pretends an eviction, every load a miss: the prefetcher asks for the line that
     went last, one at a time."""
     check(tmp_path, monkeypatch, ["Wanted"], **PROXY)
+
+
+def test_each_prefetcher_has_a_queue_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protocol = load(tmp_path, monkeypatch, **PROXY)
+    plans = plans_of(protocol)
+    several = protocol.description.override({"machine.L1Cache.count": 4})
+    plans.read_off(several)
+    assert compare(plans, several)
 
 
 def test_what_a_prefetcher_did_not_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
