@@ -73,7 +73,7 @@ def with_article(type_: ir.Type) -> str:
 
 _EQUALITY = frozenset({Op.EQUAL, Op.NOT_EQUAL})
 _ORDER = frozenset({Op.LESS, Op.GREATER, Op.LESS_EQUAL, Op.GREATER_EQUAL})
-_COMPARISONS = _EQUALITY | _ORDER
+COMPARISONS = _EQUALITY | _ORDER
 _LOGIC = frozenset({Op.AND, Op.OR})
 _SHIFTS = frozenset({Op.SHIFT_LEFT, Op.SHIFT_RIGHT})
 
@@ -100,7 +100,7 @@ def _is_ordered(type_: ir.Type) -> bool:
 def binary_result(operator: Op, left: ir.Type, right: ir.Type) -> ir.Type | None:
     """The type of ``left operator right``, or None when SLICC has no such operation."""
     unknown = isinstance(left, ir.UnknownType) or isinstance(right, ir.UnknownType)
-    if operator in _COMPARISONS:
+    if operator in COMPARISONS:
         pair = {left, right}
         if ir.VOID in pair:
             return None

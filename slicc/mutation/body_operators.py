@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from slicc import ir
+from slicc.ir.type_rules import COMPARISONS
 from slicc.ir.walk import expressions_in
 from slicc.mutation.fresh_fields import with_fresh_fields
 from slicc.mutation.mutant import Edit, Mistake, Operator, without_line
@@ -24,16 +25,6 @@ _DIRTY: Final = re.compile(r"dirty", re.IGNORECASE)
 _SIZES: Final = "MessageSizeType"
 _OTHER_TYPES: Final = 2
 """Wrong types of a message that are tried; likewise of machines."""
-_COMPARISONS: Final = frozenset(
-    {
-        ir.BinaryOperator.EQUAL,
-        ir.BinaryOperator.NOT_EQUAL,
-        ir.BinaryOperator.LESS,
-        ir.BinaryOperator.GREATER,
-        ir.BinaryOperator.LESS_EQUAL,
-        ir.BinaryOperator.GREATER_EQUAL,
-    }
-)
 _OPPOSITE: Final = {
     ir.BinaryOperator.EQUAL: ir.BinaryOperator.NOT_EQUAL,
     ir.BinaryOperator.NOT_EQUAL: ir.BinaryOperator.EQUAL,
@@ -193,7 +184,7 @@ def _ack_counts(_: Rules, site: Site) -> Iterator[Change]:
                 )
         case ir.If(condition=condition):
             for node in expressions_in((statement,), nested=False):
-                if isinstance(node, ir.Binary) and node.operator in _COMPARISONS:
+                if isinstance(node, ir.Binary) and node.operator in COMPARISONS:
                     yield from _other_limits(statement, node, condition)
         case _:
             pass

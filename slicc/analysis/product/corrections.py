@@ -18,21 +18,12 @@ from slicc.analysis.product.exploration import SYSTEMS, Exploration, Findings, M
 from slicc.analysis.product.local import Memory
 from slicc.analysis.product.machine import Model
 from slicc.check.enum_uses import bodies_of
+from slicc.ir.type_rules import COMPARISONS
 from slicc.ir.walk import expressions_in, statements_in
 from slicc.text.lazy_dataclass import dataclass
 
 _PRICE: Final = 20_000
 """Messages looked at after which no further correction is tried."""
-_COMPARISONS: Final = frozenset(
-    {
-        ir.BinaryOperator.EQUAL,
-        ir.BinaryOperator.NOT_EQUAL,
-        ir.BinaryOperator.LESS,
-        ir.BinaryOperator.GREATER,
-        ir.BinaryOperator.LESS_EQUAL,
-        ir.BinaryOperator.GREATER_EQUAL,
-    }
-)
 
 
 def miscounts(
@@ -122,7 +113,7 @@ def _compared(model: Model, machine: ir.Machine) -> Iterator[_Place]:
             for node in expressions_in((statement,), nested=False):
                 match node:
                     case ir.Binary(operator, left, ir.IntConst() as limit) if (
-                        operator in _COMPARISONS and left.type == ir.INT
+                        operator in COMPARISONS and left.type == ir.INT
                     ):
                         decides = _events_in(model.machine, statement)
                         yield _Place(model, limit, decides | _decided(model.machine, _fields(left)))

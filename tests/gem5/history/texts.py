@@ -40,7 +40,7 @@ def driver_of(clone: Path, revision: str, protocol: str, directory: Path) -> Pat
 def later_commits(clone: Path, row: Row, driver: Path) -> list[str]:
     """Those after a row's that change the files of its protocol, oldest first.
 
-    ``driver``: that of the mended text. Files are told by what their names begin with, so that
+    ``driver``: that of the mended text. Files are recognised by how their names begin, so that
     those which included files include count.
     """
     included = re.findall(r'include "(\w+)-', driver.read_text(encoding="utf-8"))

@@ -70,7 +70,7 @@ def test_all_slots_hold_queues_that_wait() -> None:
 
 
 def test_turns_end_beside_queues_without_packets() -> None:
-    """Queues that poll for what nobody does have one turn each; those with nothing to do too."""
+    """Queues that poll for a value that is never stored have one turn each, as have empty ones."""
     bench = bench_of(1, quantum=100)
     met = bench.device.signal(1)
     waiting = [bench.device.create_queue() for _ in range(3)]

@@ -68,7 +68,7 @@ def test_reservations_end_as_operations_at_once_do(name: str) -> None:
 
 
 def test_operations_act_on_values() -> None:
-    """Sums, the larger of two and a comparison that fails are told apart."""
+    """A sum, a maximum and a comparison that fails have different results."""
     rows = (
         "store x = 5 | atomic max x 3 -> r0 | atomic add x 2 -> r1\n | atomic cas x 9 if 7 -> r2 |"
     )
