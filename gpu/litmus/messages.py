@@ -17,6 +17,7 @@ from gpu.litmus.situation import LINE, Situation, global_names
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import EngineChoice
 from gpu.memory.coherent.python_backend import PythonBackend
+from gpu.memory.coherent.recording import HostAccess, Recording
 from gpu.memory.interface import Answer, MemoryRequest, PortKind
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import Outcome
@@ -68,18 +69,19 @@ def watch(
     outcome = run_once(
         *(test.program, situation, machine), opencl=opencl, sequences=sequences, device=device
     )
-    return Watched(outcome, watcher.events, watcher.names())
+    return Watched(outcome, watcher.seen, watcher.names())
 
 
-class _Watcher:
-    """``memory``: where that of the test is."""
+class _Watcher(Recording):
+    """Notes requests and follows their answers. ``memory``: where that of the test is."""
 
     def __init__(self, device: Device, test: Test, situation: Situation, memory: int) -> None:
+        super().__init__()
         coherent = device.memory
         assert isinstance(coherent, CoherentMemory), "the device has caches"
         backend = coherent.backend
         assert isinstance(backend, PythonBackend), "the Python engine was chosen"
-        self.events: list[Sent | Accessed] = []
+        self.seen: list[Sent | Accessed] = []
         self._system = backend.system
         self._kernel = backend.kernel
         self._memory = coherent
@@ -92,8 +94,7 @@ class _Watcher:
             for port in coherent.ports
             if port.kind in (PortKind.VECTOR, PortKind.CPU)
         }
-        self._push = coherent.push
-        coherent.push = self._pushed  # type: ignore[method-assign]
+        coherent.recording = self
         self._system.engine.tap = self._sent
 
     def _cache_of(self, kind: PortKind, number: int) -> str:
@@ -117,18 +118,18 @@ class _Watcher:
         for node in receivers.nodes():
             machine = self._system.network.topology.nodes[node]
             receiver = f"{MachineType.name_of(machine.type)}{machine.num}"
-            self.events.append(Sent(tick, arrival, port.partition(".")[0], receiver, words))
+            self.seen.append(Sent(tick, arrival, port.partition(".")[0], receiver, words))
 
-    def _pushed(self, request: MemoryRequest) -> None:
-        where = self._units.get(request.port)
-        tick = self._memory.now
-        if where is not None and tick >= PREPARATION:
-            name = self._name_of(request)
-            if request.kind == AccessKind.ACQUIRE:
-                self.events.append(Accessed(tick, where, "invalidate"))
+    def note(self, tick: int, event: MemoryRequest | HostAccess) -> None:
+        if isinstance(event, HostAccess) or tick < PREPARATION:
+            return
+        where = self._units.get(event.port)
+        if where is not None:
+            name = self._name_of(event)
+            if event.kind == AccessKind.ACQUIRE:
+                self.seen.append(Accessed(tick, where, "invalidate"))
             elif name is not None:
-                self._follow(request, where, name, tick)
-        self._push(request)
+                self._follow(event, where, name, tick)
 
     def _name_of(self, request: MemoryRequest) -> str | None:
         if not len(request.addresses):
@@ -142,15 +143,15 @@ class _Watcher:
         if request.data is not None:
             value = f" = {_shown(bytes(request.data[0]))}" if kind == "store" else ""
         glc = " glc" if request.glc else ""
-        self.events.append(Accessed(tick, where, f"{kind}{glc} {name}{value}"))
+        self.seen.append(Accessed(tick, where, f"{kind}{glc} {name}{value}"))
         listener = request.listener
 
         def answered(answer: Answer) -> None:
             if answer.data is not None:
                 got = f"{kind}ed {name}: {_shown(bytes(answer.data[0]))}"
-                self.events.append(Accessed(answer.tick, where, got))
+                self.seen.append(Accessed(answer.tick, where, got))
             elif answer.kind is AnswerKind.PERFORMED:
-                self.events.append(Accessed(answer.tick, where, f"{kind} {name} performed"))
+                self.seen.append(Accessed(answer.tick, where, f"{kind} {name} performed"))
             if listener is not None:
                 listener(answer)
 
@@ -160,11 +161,11 @@ class _Watcher:
 
     def names(self) -> dict[str, str]:
         """Of the controllers that took part, from threads to memory."""
-        seen = {each.where for each in self.events if isinstance(each, Accessed)}
-        for each in self.events:
+        parts = {each.where for each in self.seen if isinstance(each, Accessed)}
+        for each in self.seen:
             if isinstance(each, Sent):
-                seen |= {each.sender, each.receiver}
-        return {name: self._called(name) for name in sorted(seen, key=_depth)}
+                parts |= {each.sender, each.receiver}
+        return {name: self._called(name) for name in sorted(parts, key=_depth)}
 
     def _called(self, name: str) -> str:
         threads = [
