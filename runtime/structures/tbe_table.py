@@ -1,7 +1,8 @@
 """Tables of transaction records, and of timers.
 
 Invariant: a table never holds more records than its capacity, and a record that was
-deallocated is removed from it at once (protocols keep no pointer to it).
+deallocated is removed from it at once. A pointer to it that a transaction keeps is a mistake
+(`stillHas`), which the compiler looks for where an action may leave one.
 """
 
 from __future__ import annotations
@@ -59,6 +60,16 @@ class TBETable(Generic[T]):
             raise ProtocolError(
                 ErrorKind.NOT_ALLOCATED, f"{self.name} has no record of {address:#x}"
             ) from None
+
+    def stillHas(self, record: T) -> None:
+        """Verdict if a record that a transaction uses was deallocated."""
+        address = cast("Any", record).address
+        if self.records.get(address) is not record:
+            raise ProtocolError(
+                ErrorKind.NOT_ALLOCATED,
+                f"{self.name} has freed the record of {address:#x}, which the transition still "
+                "has: it lacks `unset_tbe`",
+            )
 
     def areNSlotsAvailable(self, count: int) -> bool:
         return len(self.records) + count <= self.capacity

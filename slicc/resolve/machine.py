@@ -25,6 +25,7 @@ from slicc.resolve.declarations.ports import declare_ports, is_guarded, port_ran
 from slicc.resolve.declarations.structures import complete_types
 from slicc.resolve.declarations.transitions import cells_of, resolve_transitions
 from slicc.resolve.declarations.types import declare_types
+from slicc.resolve.freed_records import with_checks
 from slicc.resolve.index import Index
 from slicc.resolve.library.stub_bodies import stub_functions
 from slicc.resolve.scope.pairs import check_keys, description
@@ -90,7 +91,7 @@ def _resolve_bodies(
     needs: dict[str, Needs] = {action.ref.name: counter.of(action.body) for action in actions}
     actions = tuple([replace(a, needs=slot_needs(needs[a.ref.name])) for a in actions])
     transitions = resolve_transitions(scope, parts.transitions, needs)
-    return ir.Machine(
+    machine = ir.Machine(
         name=scope.name,
         title=scope.node.pairs.get("short") or scope.name,
         parameters=parameters,
@@ -113,6 +114,7 @@ def _resolve_bodies(
         machine_type=_lent_type(scope),
         span=scope.node.type.span,
     )
+    return with_checks(machine)
 
 
 def _ports(

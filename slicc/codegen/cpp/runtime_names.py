@@ -97,6 +97,7 @@ OBJECT_CLASSES: dict[str, dict[str, Acts]] = {
     ),
     "TBETable": _methods(
         query="lookup isPresent getNullEntry areNSlotsAvailable",
+        risky="stillHas",
         risky_change="allocate deallocate",
     ),
     "TBEStorage": _methods(

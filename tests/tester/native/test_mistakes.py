@@ -28,6 +28,8 @@ ASKS = f"enqueue(memory_out, MemoryMsg, {{}}) {{{{ {MEMORY} }}}}"
 VERDICTS = {
     # A callback after the mistake answers with nonsense, which must not become the verdict.
     "unset_cache_entry(); cache_entry.n := 1;": "null_dereference",
+    # What setState writes to a record that is gone: gem5 writes into freed memory.
+    "TBEs.allocate(address); set_tbe(TBEs[address]); TBEs.deallocate(address);": "not_allocated",
     "cache_entry.n := cache_entry.n / (cache_entry.n - cache_entry.n);": "division_by_zero",
     # Times from now are read with their sign, though Cycles are unsigned.
     ASKS.format("intToCycles(0 - 600)"): "negative_latency",
@@ -53,6 +55,7 @@ VERDICTS = {
 # follows may take one of those, and the recycled request is answered twice.
 OVERTAKEN = "mandatory_in.recycle(clockEdge(), cyclesToTicks(intToCycles(0 - 1)));"
 HARMLESS = (
+    "TBEs.allocate(address); set_tbe(TBEs[address]); TBEs.deallocate(address); unset_tbe();",
     "mandatory_in.recycle(clockEdge(), cyclesToTicks(cache_entry.c - intToCycles(1 << 30)));",
     "scheduleEvent(intToCycles(0 - 1));",
     "scheduleEvent(cache_entry.c - intToCycles(1 << 30));",

@@ -72,6 +72,11 @@ inline void TBETable_deallocate(Context& x, u32 table, u64 address) {
     x.s->limbo.records = record.self;
 }
 
+// Verdict if a record that a transaction uses was deallocated.
+inline void TBETable_stillHas(Context& x, u32, const TbeHeader* record) {
+    if (UNLIKELY(!record->used)) fail(x, ErrorKind::NOT_ALLOCATED);
+}
+
 inline bool TBETable_areNSlotsAvailable(const Context& x, u32 table, i64 count) {
     const TBETable& t = tbe_table(x, table);
     return i64{t.count} + count <= i64{t.capacity};
