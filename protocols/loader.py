@@ -26,6 +26,7 @@ from runtime.description import DefectDescription, SystemDescription
 from runtime.description.inference import complete, complete_with
 from runtime.description.variants import check as check_variants
 from runtime.native.build import Sources
+from slicc.loading.checkout import library_files
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol as CompiledProtocol
@@ -138,7 +139,9 @@ def load_protocol(
     loaded = _described(front, identity, (path.stem, front.path.stem), system, name, values)
     if is_shipped:
         return loaded
-    return replace(loaded, texts=texts_of(front.path, front.sources, include, preludes))
+    # Older texts use the library of their checkout: it goes where they go.
+    sources = (*front.sources, *map(str, library_files(front.path)))
+    return replace(loaded, texts=texts_of(front.path, sources, include, preludes))
 
 
 def load_texts(

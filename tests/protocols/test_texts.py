@@ -57,3 +57,22 @@ def test_an_include_of_texts_leads_nowhere_else(tmp_path: Path) -> None:
     files = {**loaded.texts.files, "MI.slicc": text}
     with pytest.raises(ValueError, match="its path is absolute"):
         load_texts(ProtocolTexts("MI.slicc", files), loaded.identity)
+
+
+def test_the_library_of_its_checkout_is_among_its_texts(tmp_path: Path) -> None:
+    """Older texts use what the library of their day had: alone they do not compile."""
+    protocols = tmp_path / "src" / "mem" / "protocol"
+    protocols.mkdir(parents=True)
+    driver = BY_NAME["mi-two-owners"].plant(protocols)
+    cache = protocols / "MI-cache.sm"
+    text = cache.read_text(encoding="utf-8")
+    assert "    DataBlock DataBlk, " in text
+    cache.write_text(
+        text.replace("    DataBlock DataBlk, ", "    Mood mood; DataBlock DataBlk, ", 1)
+    )
+    library = protocols / "RubySlicc_Exports.sm"
+    library.write_text("enumeration(Mood) { Calm; Cross; }", encoding="utf-8")
+    loaded = load_protocol(str(driver))
+    assert loaded.texts is not None
+    protocols.rename(tmp_path / "gone")
+    assert load_texts(loaded.texts, loaded.identity).identity == loaded.identity
