@@ -11,6 +11,7 @@ are set; every write of EXEC calls `set_exec`.
 
 from __future__ import annotations
 
+import ctypes
 from functools import cache
 from typing import Final
 
@@ -68,7 +69,8 @@ class FloatMode:
     ``round_32``/``round_64``: 0 nearest even, 1 up, 2 down, 3 to zero; the second also holds for
     16 bits. ``denormals_32``/``denormals_64``: 0 flush in and out, 1 flush results, 2 flush
     sources, 3 keep. ``clamp_nan``: clamping makes 0 of NaN. ``ieee``: signalling NaNs are quieted.
-    ``environments``: the host's environment for each `gpu.isa.semantics.entry.Environment`.
+    ``environments``: the host's environment for each `gpu.isa.semantics.entry.Environment`;
+    ``packed``: the same, four bits each.
     """
 
     __slots__ = (
@@ -77,6 +79,7 @@ class FloatMode:
         "denormals_64",
         "environments",
         "ieee",
+        "packed",
         "round_32",
         "round_64",
     )
@@ -91,6 +94,7 @@ class FloatMode:
         single = self.round_32 | self.denormals_32 << 2
         double = self.round_64 | self.denormals_64 << 2
         self.environments = (PLAIN, single, double, self.round_32, FLUSHING, PLAIN)
+        self.packed = sum(each << 4 * place for place, each in enumerate(self.environments))
 
 
 @cache
@@ -108,12 +112,14 @@ class Wave:
 
     ``pc``: byte address of the next instruction. ``scc``: 0 or 1. ``vgprs``: uint32, shape
     (registers, 64). ``u32 i32 f32``: its rows, one view a register and type, made once because
-    making a view costs a third of an addition. ``apertures``: upper halves of the flat addresses
-    of LDS and of scratch. ``hardware``: what s_getreg finds in registers
+    making a view costs a third of an addition. ``address``: where they are, for native code.
+    ``apertures``: upper halves of the flat addresses of LDS and of scratch. ``hardware``: what
+    s_getreg finds in registers
     other than MODE, by number.
     """
 
     __slots__ = (
+        "address",
         "apertures",
         "exec",
         "f32",
@@ -138,6 +144,7 @@ class Wave:
         self.u32 = list(self.vgprs)
         self.i32 = list(self.vgprs.view(np.int32))
         self.f32 = list(self.vgprs.view(np.float32))
+        self.address = ctypes.c_void_p(self.vgprs.ctypes.data)
         self.apertures = (0, 0)
         self.exec = 0
         self.mask = mask_of(0)

@@ -1,0 +1,1 @@
+"""The meanings of `gpu.isa.semantics` as native code."""
