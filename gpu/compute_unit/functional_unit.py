@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import DirectMemory, MemoryAccess, VectorAccess
+from gpu.compute_unit.memory_ops.native_moves import bind_move, lane_move_of
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
 from gpu.compute_unit.preemption import PreemptableResidents
@@ -30,12 +31,15 @@ from gpu.dispatch.occupancy import Limits
 from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.fp_environment import plain_afterwards
 from gpu.isa.instruction import Unit
+from gpu.isa.native.runs import BoundCode, native_runs
 from gpu.isa.wave_registers import M0, Wave
 from gpu.trace import Trace
 
 TURN: Final = 256
 """Wave instructions after which the next wave has its turn (at the end of the block)."""
 LONGEST_BLOCK: Final = 64
+HOT: Final = 16
+"""A block is made native, as far as it can be, when it runs for this time."""
 
 _FREE: Final = (Control.NOTHING, Control.WAIT, Control.PRIORITY, Control.INVALIDATE)
 """Controls that mean nothing without time."""
@@ -48,14 +52,16 @@ class CodeMemory(DirectMemory, Protocol):
 
 
 class Block:
-    """Straight-line code. ``bound`` (with ``decoded`` beside it) omits instructions without effect;
-    ``all`` has every instruction; ``last`` is executed by the unit. ``runs``: begun so far.
+    """Straight-line code. ``plain`` (with ``decoded`` beside it) omits instructions without effect,
+    and has a function for each; ``code``: the same, or what is executed instead by waves that
+    have the registers; ``all`` has every instruction; ``last`` is executed by the unit. ``runs``:
+    begun so far.
     """
 
-    __slots__ = ("all", "bound", "count", "decoded", "end", "last", "runs")
+    __slots__ = ("all", "code", "count", "decoded", "end", "last", "plain", "runs")
 
     def __init__(self) -> None:
-        self.bound: list[BoundInstruction] = []
+        self.plain = self.code = BoundCode([], range(LONGEST_BLOCK), 0)
         self.decoded: list[DecodedInstruction] = []
         self.all: list[DecodedInstruction] = []
         self.count = 0
@@ -197,6 +203,8 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         left = TURN
         space = self._space_of(wave)
         blocks = space.blocks
+        # What the hang detector notes is Python's.
+        rows = 0 if self.hang_detector.observing else len(wave.u32)
         while left > 0:
             pc = wave.pc
             block = blocks.get(pc) or self._translated(wave, space, pc)
@@ -204,12 +212,15 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
                 continue
             wave.pc = block.end
             block.runs += 1
-            instructions = iter(block.bound)
+            if block.runs == HOT:
+                block.code = self._native(block, space.memory)
+            code = block.code if block.code.rows <= rows else block.plain
+            instructions = iter(code.bound)
             try:
                 for execute in instructions:
                     execute(wave)
             except WAVE_ERRORS as error:
-                place = len(block.bound) - length_hint(instructions) - 1
+                place = code.first[len(code.bound) - length_hint(instructions) - 1]
                 decoded = block.decoded[place]
                 address = decoded.instruction.address
                 wave.pc = decoded.end
@@ -303,7 +314,7 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
             address = decoded.end
             if decoded.control is None or (self._observed and decoded.control in _FREE):
                 block.decoded.append(decoded)
-                block.bound.append(self._bind(decoded, space.memory))
+                block.plain.bound.append(self._bind(decoded, space.memory))
                 if decoded.unit is Unit.BRANCH or decoded.instruction.name == "s_getpc_b64":
                     break
             elif decoded.control not in _FREE:
@@ -312,6 +323,19 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         block.end = address
         space.blocks[start] = block
         return block
+
+    def _native(self, block: Block, memory: CodeMemory) -> BoundCode:
+        """The code of a block with what is native in place of what is not."""
+        if self._observed or (self._trace is not None and self._trace.memory):
+            return block.plain
+        bound, rows = list(block.plain.bound), 0
+        for place, decoded in enumerate(block.decoded):
+            move = lane_move_of(decoded.operation)
+            if move is not None:
+                bound[place] = bind_move(move, bound[place], memory)
+                rows = max(rows, move.rows)
+        instructions = [decoded.instruction for decoded in block.decoded]
+        return native_runs(instructions, BoundCode(bound, block.plain.first, rows))
 
     def _bind(self, decoded: DecodedInstruction, memory: DirectMemory) -> BoundInstruction:
         """The function that executes one instruction on a wave, checks included."""

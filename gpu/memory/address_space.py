@@ -81,6 +81,7 @@ class Allocation:
     """``start`` as an array without dimensions."""
     contents: Contents | None = field(default=None, repr=False)
     """What a flat memory keeps here, once it has been touched."""
+    mapped: bool = field(default=True, repr=False)
     behind: Allocation | None = field(default=None, repr=False)
     """In the space of a process: the memory of the device that it is."""
 
@@ -218,10 +219,13 @@ class AddressSpace:
         if place < 0 or self._starts[place] != address:
             raise ValueError(f"no allocation starts at {address:#x}")
         del self._starts[place]
-        return self._allocations.pop(place)
+        freed = self._allocations.pop(place)
+        freed.mapped = False
+        return freed
 
     def restore(self, allocation: Allocation) -> None:
         """Map an allocation of this space again that was freed; its addresses are still its own."""
+        allocation.mapped = True
         place = bisect_right(self._starts, allocation.start)
         self._starts.insert(place, allocation.start)
         self._allocations.insert(place, allocation)

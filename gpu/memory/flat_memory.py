@@ -147,6 +147,11 @@ class FlatMemory:
         first = address - found.start
         (found.contents or _contents(found)).memory[first : first + len(data)] = data
 
+    @staticmethod
+    def contents_of(allocation: Allocation) -> Contents:
+        """The bytes of an allocation."""
+        return allocation.contents or _contents(allocation)
+
     # ------------------------------------------------------------------ for the host
 
     def read(self, address: int, size: int) -> bytes:

@@ -40,6 +40,27 @@ class Movement:
         return self.kind == AccessKind.ATOMIC and self.op == AtomicKind.CAS
 
 
+@dataclass(frozen=True, slots=True)
+class LaneMove:
+    """A load or store that only moves bytes of lanes, as far as its operands say.
+
+    ``bytes``: at each place. ``local``: in LDS. ``address``: the register of the addresses, or the
+    first of two; with ``base``, the first of two scalar registers, the addresses are 32-bit offsets
+    from there. ``offsets``: of the places. ``data``: registers, one for each place. ``rows``:
+    vector registers that a wave needs.
+    """
+
+    bytes: int
+    stores: bool
+    signed: bool
+    local: bool
+    address: int
+    offsets: tuple[int, ...]
+    data: tuple[int, ...]
+    rows: int
+    base: int | None = None
+
+
 _LOAD: Final = AccessKind.LOAD
 _STORE: Final = AccessKind.STORE
 

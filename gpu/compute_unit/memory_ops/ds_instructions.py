@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from gpu.compute_unit.memory_ops.access import DirectMemory, Operation
+from gpu.compute_unit.memory_ops.access_shape import LaneMove
 from gpu.compute_unit.memory_ops.ds_atomics import atomic_change, change_of
 from gpu.compute_unit.memory_ops.ds_permute import Exchange
 from gpu.compute_unit.wave.lane_values import (
@@ -189,6 +190,23 @@ class LocalOperation:
         """Make it a read-modify-write."""
         self._change = change
         return self
+
+    def lane_move(self) -> LaneMove | None:
+        """None if it does more than to move bytes."""
+        if self._by_lane or self._change is not None or self._half is not None:
+            return None
+        step = max(1, self._size >> 2)
+        data = self._data or tuple(self._register + step * n for n in range(len(self._offsets)))
+        return LaneMove(
+            self._size,
+            bool(self._data),
+            self._signed,
+            True,
+            self._address,
+            self._offsets,
+            data,
+            self._registers.needed,
+        )
 
     def execute(self, wave: Wavefront) -> LocalAccess | None:
         if not wave.exec:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from gpu.compute_unit.memory_ops.access import AccessPart, VectorAccess
-from gpu.compute_unit.memory_ops.access_shape import Movement
+from gpu.compute_unit.memory_ops.access_shape import LaneMove, Movement
 from gpu.compute_unit.memory_ops.scalar_memory import read_pair, scalar_source
 from gpu.compute_unit.wave.lane_values import (
     Addresses,
@@ -72,6 +72,27 @@ class VectorOperation:
         self._to_lds = fields["offset"] if fields.get("lds") else None
         atomic = move.kind == AccessKind.ATOMIC
         self._returns = move.kind == AccessKind.LOAD or (atomic and self._glc)
+
+    def lane_move(self) -> LaneMove | None:
+        """None if it does more than to move bytes to or from addresses in registers."""
+        move, fields = self.move, self.instruction.fields
+        if move.atomic or move.half is not None or self._to_lds is not None:
+            return None
+        if self.instruction.form not in ("FLAT", "GLOBAL"):
+            return None
+        base = fields.get("saddr", NO_BASE) if self.instruction.form == "GLOBAL" else NO_BASE
+        stores = move.kind == AccessKind.STORE
+        return LaneMove(
+            move.bytes,
+            stores,
+            move.signed,
+            False,
+            fields["addr"],
+            (offset_of(self.instruction) & _ALL,),
+            (self._data if stores else self._register,),
+            self._registers.needed,
+            None if base == NO_BASE else base,
+        )
 
     def execute(self, wave: Wavefront) -> VectorAccess | None:
         if not wave.exec:

@@ -41,15 +41,16 @@ class Registers:
     """The vector registers that an instruction names: loaded data returns after the instruction has
     issued, and a slice past the registers that exist would only be shorter."""
 
-    __slots__ = ("_last",)
+    __slots__ = ("needed",)
 
     def __init__(self, instruction: Instruction) -> None:
-        self._last = last_vector_register(instruction.reads, instruction.writes)
+        self.needed = last_vector_register(instruction.reads, instruction.writes) + 1
+        """How many a wave has to have."""
 
     def check(self, wave: Wave) -> None:
         """Raise IndexError if the wave does not have all of them."""
-        if self._last >= len(wave.u32):
-            raise IndexError(self._last)
+        if self.needed > len(wave.u32):
+            raise IndexError(self.needed - 1)
 
 
 def lanes_of(bits: int) -> Lanes:

@@ -77,12 +77,13 @@ class LocalMemory:
     ``out_of_range``: accesses of lanes that were beyond the bound so far.
     """
 
-    __slots__ = ("bytes", "dwords", "out_of_range", "size")
+    __slots__ = ("address", "bytes", "dwords", "out_of_range", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         self.bytes = np.zeros(-(-size // 8) * 8, np.uint8)
         self.dwords = self.bytes.view(np.uint32)
+        self.address = self.bytes.ctypes.data
         self.out_of_range = 0
 
     def load_at(self, place: Place, size: int, bound: int) -> Values:
