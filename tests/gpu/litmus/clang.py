@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 from gpu.litmus.sequences import ACCESS, LDS_AND_SCALAR, VECTOR, WAIT, Kind, Sequence, Step
-from gpu.memory_model.program import Order, Space
+from gpu.memory_model.program import BOTH_SPACES, Order, Space
 from gpu.memory_model.scopes import Scope
 
-Key = tuple[Kind, Order, Scope, frozenset[Space], bool]
-"""Kind, order, scope, address spaces, whether the old value is used."""
+
+class Key(NamedTuple):
+    """An operation, and whether its old value is used."""
+
+    kind: Kind
+    order: Order
+    scope: Scope
+    spaces: frozenset[Space]
+    used: bool = False
+    operation: str = ""
+
 
 GLOBAL, LOCAL = frozenset({Space.global_}), frozenset({Space.local})
-SPACES = {GLOBAL: "__global", LOCAL: "__local", GLOBAL | LOCAL: ""}
+SPACES = {GLOBAL: "__global", LOCAL: "__local", BOTH_SPACES: ""}
 ORDERS = {
     Kind.load: (Order.relaxed, Order.acquire, Order.seq_cst),
     Kind.store: (Order.relaxed, Order.release, Order.seq_cst),
@@ -28,57 +39,112 @@ SCOPES = {
     Scope.agent: ("DEVICE", "agent-"),
     Scope.system: ("ALL_SVM_DEVICES", ""),
 }
+OPERATIONS = {
+    "load": "__opencl_atomic_load(p, {})",
+    "store": "__opencl_atomic_store(p, 7, {})",
+    "fetch_add": "__opencl_atomic_fetch_add(p, 7, {})",
+    "exchange": "__opencl_atomic_exchange(p, 7, {})",
+    "compare_exchange": "__opencl_atomic_compare_exchange_strong(p, &old, 7, {})",
+}
+_USES = {"fetch_add": (False, True), "exchange": (True,), "compare_exchange": (False, True)}
 _ARGUMENTS = "global int *a, local int *b, global int *c, local int *d"
+_ONE_ORDER = (("-one-as", ""), ('syncscope("one-as") ', ""))
+_WORK_ITEM = (('"wavefront', '"singlethread'),)
 
 
-def keys() -> list[Key]:
-    """All combinations that the language has. Fences of OpenCL have the column of one space."""
-    made: list[Key] = []
-    for kind in (Kind.load, Kind.store, Kind.rmw):
-        for order, scope, spaces in product(ORDERS[kind], SCOPES, SPACES):
-            made += [(kind, order, scope, spaces, used) for used in {False, kind is Kind.rmw}]
-    return made + [
-        (Kind.fence, order, scope, GLOBAL, False)
-        for order, scope in product(ORDERS[Kind.fence], SCOPES)
-    ]
+@dataclass(frozen=True)
+class Form:
+    """How operations are said. ``hsa``: one order holds for both address spaces; ``edits`` of
+    LLVM's intermediate language: what OpenCL cannot say, and it can."""
+
+    hsa: bool
+    edits: tuple[tuple[str, str], ...] = ()
+    scopes: tuple[Scope, ...] = tuple(SCOPES)
+    tagged: bool = False
+    """Only fences: those whose address spaces are named, since clang 19."""
+
+    def operations(self) -> list[Key]:
+        """All combinations that the form has. Fences of OpenCL have the column of one space."""
+        if self.tagged:
+            orders = product(ORDERS[Kind.fence], self.scopes, SPACES)
+            return [Key(Kind.fence, *each) for each in orders]
+        made: list[Key] = []
+        for operation in OPERATIONS:
+            kind = Kind(operation) if operation in set(Kind) else Kind.rmw
+            for each in product(ORDERS[kind], self.scopes, SPACES):
+                made += [
+                    Key(kind, *each, used, operation) for used in _USES.get(operation, (False,))
+                ]
+        fenced = BOTH_SPACES if self.hsa else GLOBAL
+        for order, scope in product(ORDERS[Kind.fence], self.scopes):
+            made.append(Key(Kind.fence, order, scope, fenced))
+        for kind, scope, spaces in product((Kind.load, Kind.store), self.scopes, SPACES):
+            made.append(Key(kind, Order.non_atomic, scope, spaces))
+        return made
 
 
-def source() -> str:
-    """A function for each, with a store to both address spaces before it and behind it."""
-    return "\n".join(_function(number, key) for number, key in enumerate(keys()))
+FORMS = {
+    "opencl": Form(hsa=False),
+    "hsa": Form(True, _ONE_ORDER),
+    "opencl-work-item": Form(False, _WORK_ITEM, (Scope.work_item,)),
+    "hsa-work-item": Form(True, (*_ONE_ORDER, *_WORK_ITEM), (Scope.work_item,)),
+    "tagged-fences": Form(hsa=True, tagged=True),
+}
 
 
-def _function(number: int, key: Key) -> str:
-    kind, order, scope, spaces, used = key
-    opencl, ir = SCOPES[scope]
-    ends = f"__ATOMIC_{order.upper()}, __OPENCL_MEMORY_SCOPE_{opencl})"
-    body = {
-        Kind.load: f"__opencl_atomic_load(p, {ends}",
-        Kind.store: f"__opencl_atomic_store(p, 7, {ends}",
-        Kind.rmw: f"__opencl_atomic_fetch_add(p, 7, {ends}",
-        Kind.fence: f'__builtin_amdgcn_fence(__ATOMIC_{order.upper()}, "{ir}one-as")',
-    }[kind]
+def source(form: Form) -> str:
+    """A function for each key, with a store to both address spaces before it and behind it; but
+    an access that is not atomic, which a compiler may move, stands alone."""
+    keys = enumerate(form.operations())
+    return "\n".join(_function(number, key, form.tagged) for number, key in keys)
+
+
+def _function(number: int, key: Key, tagged: bool) -> str:
+    kind, order, scope, spaces, used, operation = key
+    head = f"f{number}({_ARGUMENTS}, {SPACES[spaces]} atomic_int *p)"
+    if order is Order.non_atomic:
+        plain = f"({SPACES[spaces]} int *)p"
+        return (
+            f"int {head} {{ return *{plain}; }}"
+            if kind is Kind.load
+            else f"void {head} {{ *{plain} = 7; }}"
+        )
+    opencl, ir = SCOPES.get(scope, SCOPES[Scope.wavefront])
+    if kind is Kind.fence:
+        names = [f'"{ir}one-as"']
+        if tagged:
+            names = [f'"{ir.rstrip("-")}"', *sorted(f'"{_TAGS[space]}"' for space in spaces)]
+        body = f"__builtin_amdgcn_fence(__ATOMIC_{order.upper()}, {', '.join(names)})"
+    else:
+        words = [f"__ATOMIC_{order.upper()}"]
+        words += ["__ATOMIC_RELAXED"] if operation == "compare_exchange" else []
+        ends = ", ".join((*words, f"__OPENCL_MEMORY_SCOPE_{opencl}"))
+        body = OPERATIONS[operation].format(ends)
+    old = "int old = 5; " if operation == "compare_exchange" else ""
     result, end = ("int", "return r;") if used else ("void", "")
     return (
-        f"{result} f{number}({_ARGUMENTS}, {SPACES[spaces]} atomic_int *p) {{ *a = 1; *b = 2; "
+        f"{result} {head} {{ {old}*a = 1; *b = 2; "
         f"{'int r = ' * used}{body}; *c = 3; *d = 4; {end} }}"
     )
 
 
-def emitted(clang: str, processor: str, folder: Path, hsa: bool) -> list[Sequence]:
-    """The steps of each function. ``hsa``: the same operations with one order for both address
-    spaces, which OpenCL cannot say and LLVM's intermediate language can."""
+_TAGS = {Space.global_: "global", Space.local: "local"}
+
+
+def emitted(clang: str, processor: str, folder: Path, form: Form) -> list[Sequence]:
+    """The steps of each key's function."""
     text = folder / "atomics.cl"
-    text.write_text(source())
+    text.write_text(source(form))
     common = [clang, "-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}", "-nogpulib", "-O1"]
     common += ["-w", "-S", "-o", "-"]
     opencl = ["-x", "cl", "-cl-std=CL2.0", "-Xclang", "-finclude-default-header", str(text)]
-    if not hsa:
-        return _functions(_run([*common, *opencl]))
+    if not form.edits:
+        return _functions(_run([*common, *opencl]), form)
     ir = _run([*common, "-emit-llvm", *opencl])
-    ir = ir.replace("-one-as", "").replace('syncscope("one-as") ', "")
+    for old, new in form.edits:
+        ir = ir.replace(old, new)
     (folder / "atomics.ll").write_text(ir)
-    return _functions(_run([*common, str(folder / "atomics.ll")]))
+    return _functions(_run([*common, str(folder / "atomics.ll")]), form)
 
 
 def _run(command: list[str]) -> str:
@@ -87,10 +153,18 @@ def _run(command: list[str]) -> str:
     return done.stdout
 
 
-def _functions(assembly: str) -> list[Sequence]:
+def _functions(assembly: str, form: Form) -> list[Sequence]:
+    keys = form.operations()
     bodies = re.findall(r"^f\d+:(.*?)s_setpc_b64", assembly, re.S | re.M)
-    return [_between_stores([step for line in body.splitlines() if (step := _step(line))])
-            for body in bodies]  # fmt: skip
+    assert len(bodies) == len(keys)
+    found = []
+    for key, body in zip(keys, bodies):
+        steps = [step for line in body.splitlines() if (step := _step(line))]
+        if key.order is Order.non_atomic:
+            found.append(tuple(step for step in steps if step.name != WAIT))
+        else:
+            found.append(_between_stores(steps))
+    return found
 
 
 def _step(line: str) -> Step | None:
