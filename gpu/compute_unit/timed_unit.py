@@ -74,8 +74,9 @@ class TimedUnit(PreemptableResidents[PipelinedWave]):
         self.memory = memory
         ports = memory.ports
         self._fetch = Fetch(memory, ports.fetch(index), self.timing, self._arrived)
-        self._vector = VectorPipeline(self, ports.vector(index))
-        self._scalar = ScalarPipeline(self, ports.scalar(index))
+        watch = None if profile is None else profile.answered
+        self._vector = VectorPipeline(self, ports.vector(index), watch)
+        self._scalar = ScalarPipeline(self, ports.scalar(index), watch)
         self._local = LocalPipeline(self)
         self._simds = [Simd(place) for place in range(self._resources.limits.simds)]
         self._turns = [NEVER] * len(self._simds)

@@ -86,6 +86,8 @@ class Answer:
     ``lanes``: indices into ``request.addresses``, ascending; the lanes of a request are answered by
     one answer of each kind it has, or by several (one per line). ``data``: uint8, shape
     (len(lanes), size) for LOADED and OLD_VALUES, else None. ``tick``: when memory answered.
+    ``hits`` and ``misses``: lines of a LOAD that the port's cache gave in the transition that took
+    the request, or later; both 0 where there are no caches.
     """
 
     request: MemoryRequest
@@ -93,6 +95,8 @@ class Answer:
     tick: int
     lanes: Lanes
     data: Data | None = None
+    hits: int = 0
+    misses: int = 0
 
 
 def hand_out(answers: Sequence[Answer]) -> None:

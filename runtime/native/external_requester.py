@@ -114,7 +114,8 @@ class ExternalSlots:
         self.view.given_count = 0
 
     def answers(self) -> list[tuple[int, int]]:
-        """Slot and kind of answer, in the order of answering, of the last run."""
+        """Slot and answer, in the order of answering, of the last run. An answer is its kind; of a
+        load also the lines that were hits, << 8, and misses, << 16."""
         words = self._answers[: self.view.answered].tolist()
         return [(word & 0xFFFF_FFFF, word >> 32) for word in words]
 

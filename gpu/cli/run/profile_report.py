@@ -14,11 +14,11 @@ from slicc.text.data import json_text
 
 _MOST_SITES: Final = 20
 _REASONS: Final = 3
-_HEADS: Final = ("issues", "lanes", "stalled", "%", "latency", "longest")
+_HEADS: Final = ("issues", "lanes", "stalled", "%", "latency", "longest", "hits", "misses")
 
 
 def profile_lines(profile: Profile) -> Iterator[str]:
-    """By line of the source, then the instructions with most stalls."""
+    """By line of the source, then the instructions with most stalls, and the loads that missed."""
     sites = profile.sites
     lines = sorted(profile.lines(), key=lambda site: -site.stalled)
     whole = sum(site.stalled for site in sites)
@@ -26,12 +26,21 @@ def profile_lines(profile: Profile) -> Iterator[str]:
     waited = sorted(
         (site for site in sites if site.stalled), key=lambda site: (-site.stalled, site.address)
     )
-    slow = waited[:_MOST_SITES]
-    rows = [
-        (f"{site.address:#x} {site.text}{site.line and f' ({site.line})'}", site) for site in slow
+    yield from _table("by instruction", _named(waited), whole)
+    more = max(0, len(waited) - _MOST_SITES)
+    yield f"{more:,} more that waited, {len(sites) - len(waited):,} that did not"
+    loads = sorted((site for site in sites if site.loads), key=lambda site: -site.misses)
+    if loads:
+        yield from _table("loads", _named(loads), whole)
+        if len(loads) > _MOST_SITES:
+            yield f"{len(loads) - _MOST_SITES:,} more with fewer misses"
+
+
+def _named(sites: Sequence[Site]) -> list[tuple[str, Site]]:
+    return [
+        (f"{site.address:#x} {site.text}{site.line and f' ({site.line})'}", site)
+        for site in sites[:_MOST_SITES]
     ]
-    yield from _table("by instruction", rows, whole)
-    yield f"{len(waited) - len(slow):,} more that waited, {len(sites) - len(waited):,} that did not"
 
 
 def _table(title: str, rows: Sequence[tuple[str, Site]], whole: int) -> Iterator[str]:
@@ -46,6 +55,8 @@ def _table(title: str, rows: Sequence[tuple[str, Site]], whole: int) -> Iterator
             f"{100 * site.stalled / whole:.1f}" if whole else "",
             f"{site.latency / site.accesses:,.0f}" if site.accesses else "",
             f"{site.longest:,}" if site.accesses else "",
+            f"{site.hits:,}" if site.loads else "",
+            f"{site.misses:,}" if site.loads else "",
         )
         reasons = ", ".join(
             f"{reason} {cycles:,}" for reason, cycles in site.stalls.most_common(_REASONS) if cycles
@@ -63,7 +74,10 @@ def trace_events(profile: Profile) -> str:
     for number, each in enumerate(profile.intervals):
         unit, track = each.track
         event: dict[str, Any] = {"pid": unit, "tid": track, "name": each.name, "cat": each.kind}
-        event |= {"args": {"line": each.line}} if each.line else {}
+        known: dict[str, Any] = {"line": each.line} if each.line else {}
+        if each.hits or each.misses:
+            known |= {"hits": each.hits, "misses": each.misses}
+        event |= {"args": known} if known else {}
         if each.kind == "access":
             events.append(event | {"ph": "b", "id": number, "ts": each.start})
             events.append(event | {"ph": "e", "id": number, "ts": each.end})

@@ -16,7 +16,7 @@ from gpu.compute_unit.memory_ops.access import MemoryAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.pipeline.vector_memory import Owner, W
+from gpu.compute_unit.pipeline.vector_memory import Owner, W, WatchAnswer
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.memory.address_space import Unmapped
@@ -72,9 +72,10 @@ _KINDS: Final = {
 class ScalarPipeline(Generic[W]):
     """One compute unit's way to the scalar side of its SQC."""
 
-    def __init__(self, owner: Owner[W], port: int) -> None:
+    def __init__(self, owner: Owner[W], port: int, watch: WatchAnswer | None = None) -> None:
         self._owner = owner
         self._port = port
+        self._watch = watch
 
     def issue(self, wave: W, decoded: DecodedInstruction, access: ScalarAccess, now: int) -> None:
         """The request goes out a few cycles later."""
@@ -126,6 +127,8 @@ class ScalarPipeline(Generic[W]):
         if answer.kind is AnswerKind.PERFORMED:
             return  # a scalar store returns when the cache has it; s_dcache_wb waits for more
         if answer.data is not None:
+            if self._watch is not None:  # the parts of a scalar load are of one line, or two
+                self._watch(access, not answer.misses, bool(answer.misses))
             access.dwords = np.ascontiguousarray(answer.data).view(np.uint32)[0].tolist()
         give_back(self._owner, wave, decoded, access)
 

@@ -29,6 +29,11 @@ W = TypeVar("W", bound=Wavefront)
 W_contra = TypeVar("W_contra", bound=Wavefront, contravariant=True)
 
 
+WatchAnswer = Callable[[MemoryAccess, int, int], None]
+"""Notified of an access that has loaded from memory: how often the first-level cache had what it
+wanted, and how often not."""
+
+
 class Owner(Protocol[W_contra]):
     """The compute unit, as its pipelines see it."""
 
@@ -83,6 +88,9 @@ class PendingInstruction(Generic[W]):
             return
         rows = len(answer.lanes)
         if answer.data is not None:
+            watch = self.pipeline.watch
+            if watch is not None and self.access is not None:
+                watch(self.access, answer.hits, answer.misses)
             if rows == len(part.addresses):
                 part.result = from_bytes(answer.data)
             else:
@@ -116,8 +124,9 @@ class PendingInstruction(Generic[W]):
 class VectorPipeline(Generic[W]):
     """One compute unit's way to its first-level vector cache. ``queue``: when to send what."""
 
-    def __init__(self, owner: Owner[W], port: int) -> None:
+    def __init__(self, owner: Owner[W], port: int, watch: WatchAnswer | None = None) -> None:
         self.owner = owner
+        self.watch = watch
         self._port = port
         self.queue: deque[tuple[int, PendingInstruction[W]]] = deque()
         self._free_at = 0

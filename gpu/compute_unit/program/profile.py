@@ -3,6 +3,9 @@
 Cycles that a wave waits are those of the instruction that it waits at: of the ``s_waitcnt`` or
 barrier that it stands behind, else of the one that it wants to issue.
 
+A line that a load wants is a hit if the first-level cache gave it in the transition that took the
+request, else a miss; a scalar load counts once.
+
 Invariant: the sum of all stalls by reason is that of `Statistics.stalls`.
 """
 
@@ -24,7 +27,8 @@ MOST_EVENTS: Final = 1 << 18
 @dataclass(slots=True)
 class Site:
     """One instruction, in all waves. ``lanes``: active ones, over all issues. ``accesses``: memory
-    instructions that returned; ``latency``: cycles from issue to then, over all of them."""
+    instructions that returned; ``latency``: cycles from issue to then, over all of them. ``hits``
+    and ``misses``: of the lines of loads."""
 
     address: int
     text: str = ""
@@ -35,11 +39,18 @@ class Site:
     accesses: int = 0
     latency: int = 0
     longest: int = 0
+    hits: int = 0
+    misses: int = 0
 
     @property
     def stalled(self) -> int:
         """Cycles, for all reasons."""
         return self.stalls.total()
+
+    @property
+    def loads(self) -> int:
+        """Lines that loads wanted."""
+        return self.hits + self.misses
 
     def add(self, other: Site) -> None:
         """Count another instruction of the same line as well."""
@@ -49,12 +60,14 @@ class Site:
         self.accesses += other.accesses
         self.latency += other.latency
         self.longest = max(self.longest, other.longest)
+        self.hits += other.hits
+        self.misses += other.misses
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
     """What a wave did from one cycle to another. ``track``: compute unit, then one of its waves at
-    a time. ``kind``: ``wave``, ``stall`` or ``access``."""
+    a time. ``kind``: ``wave``, ``stall`` or ``access``, which may have ``hits`` and ``misses``."""
 
     kind: str
     track: tuple[int, int]
@@ -62,6 +75,18 @@ class Interval:
     end: int
     name: str
     line: str = ""
+    hits: int = 0
+    misses: int = 0
+
+
+@dataclass(slots=True)
+class _Sent:
+    """An access that has not returned."""
+
+    tick: int
+    decoded: DecodedInstruction
+    hits: int = 0
+    misses: int = 0
 
 
 class Profile:
@@ -76,7 +101,7 @@ class Profile:
         self._tracks: dict[Wavefront, tuple[int, int]] = {}
         self._begun: dict[Wavefront, int] = {}
         self._taken: set[tuple[int, int]] = set()
-        self._sent: dict[int, tuple[int, DecodedInstruction]] = {}
+        self._sent: dict[int, _Sent] = {}
 
     @property
     def sites(self) -> list[Site]:
@@ -128,20 +153,30 @@ class Profile:
 
     def sent(self, access: MemoryAccess, decoded: DecodedInstruction, now: int) -> None:
         """A memory instruction has passed its access on."""
-        self._sent[id(access)] = now, decoded
+        self._sent[id(access)] = _Sent(now, decoded)
+
+    def answered(self, access: MemoryAccess, hits: int, misses: int) -> None:
+        """Memory has loaded a part of an access."""
+        sent = self._sent.get(id(access))
+        if sent is not None:
+            sent.hits += hits
+            sent.misses += misses
 
     def returned(self, wave: Wavefront, access: MemoryAccess, now: int) -> None:
         """An access is complete."""
         sent = self._sent.pop(id(access), None)
         if sent is None:
             return
-        begun, decoded = sent
-        site = self._site(decoded.instruction.address)
+        site = self._site(sent.decoded.instruction.address)
         site.accesses += 1
-        site.latency += now - begun
-        site.longest = max(site.longest, now - begun)
-        if wave in self._tracks:
-            self._keep(Interval("access", self._tracks[wave], begun, now, str(decoded), site.line))
+        site.latency += now - sent.tick
+        site.longest = max(site.longest, now - sent.tick)
+        site.hits += sent.hits
+        site.misses += sent.misses
+        track = self._tracks.get(wave)
+        if track is not None:
+            name, caches = str(sent.decoded), (sent.hits, sent.misses)
+            self._keep(Interval("access", track, sent.tick, now, name, site.line, *caches))
 
     def _site(self, address: int) -> Site:
         return self._sites.setdefault(address, Site(address))

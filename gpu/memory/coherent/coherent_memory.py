@@ -322,7 +322,8 @@ class CoherentMemory:
                 self._scalar_stores.performed(pending)
             return
         lanes = all_lanes(min(len(request.addresses), LANES))
-        answers.append(Answer(request, kind, self.backend.tick, lanes, data))
+        tick = self.backend.tick
+        answers.append(Answer(request, kind, tick, lanes, data, pending.hits, pending.misses))
         if not pending.left:
             del self._pending[id(pending)]
             if self._shared is not None and request.port <= self.ports.control:

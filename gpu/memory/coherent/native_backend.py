@@ -262,11 +262,11 @@ class NativeBackend:
 
     def _answers(self) -> Answered:
         answers = []
-        for slot, kind in self.slots.answers():
+        for slot, answer in self.slots.answers():
             if slot in self._fetching:
                 self.fetched.append(slot)
             else:
-                answers.append(self.taken(slot, kind))
+                answers.append(self.taken(slot, answer))
         return answers
 
     def judge(self) -> None:
@@ -299,10 +299,11 @@ class NativeBackend:
         self._under_way[slot] = (part, 2 if kind == AccessKind.STORE else 1)
         return slot
 
-    def taken(self, slot: int, number: int) -> tuple[RequestPart, AnswerKind]:
-        """The part in a slot that was answered, and how."""
-        kind = _ANSWERS[number]
+    def taken(self, slot: int, answer: int) -> tuple[RequestPart, AnswerKind]:
+        """The part in a slot that was answered, and how; ``answer``: as in `ExternalSlots`."""
+        kind = _ANSWERS[answer & 0xFF]
         part, left = self._under_way[slot]
+        part.hits, part.misses = answer >> 8 & 0xFF, answer >> 16
         if kind is AnswerKind.LOADED or kind is AnswerKind.OLD_VALUES:
             count = len(part.addresses)
             found = self.slots.bytes[slot, : count * part.size].copy()

@@ -17,6 +17,7 @@ from gpu.memory.coherent.transition_counts import Executed, executed
 from runtime.requesters.port import Access, AnswerKind, Requester
 from runtime.sim.engine import Consumer, Engine
 from runtime.system.system import AnyRequester, System, build_completed
+from runtime.types.messages import RubyRequest, RubyRequestType
 from runtime.types.values import DataBlock
 
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -73,6 +74,10 @@ class PortClient(Consumer):
     def loaded(self, access: Access, lanes: list[int], line: int, data: DataBlock) -> None:
         assert isinstance(access, PartAccess), "nothing else is issued here"
         part = access.part
+        if self._hit(line):
+            part.hits += 1
+        else:
+            part.misses += 1
         block = np.frombuffer(data.data.to_bytes(self.line_size, "little"), np.uint8)
         if part.result is None:
             part.result = np.empty((len(access.addresses), access.size), np.uint8)
@@ -129,6 +134,19 @@ class PortClient(Consumer):
     def synchronized(self, access: Access) -> None:
         assert isinstance(access, PartAccess), "nothing else is issued here"
         self._report(access.part, AnswerKind.SYNCHRONIZED)
+
+    def _hit(self, line: int) -> bool:
+        """Whether the cache answers a load in the transition that takes it, in the tick in which it
+        arrives: it is at the head of the queue, and of a line only one load has been sent."""
+        waiting = self.requester.queue.messages
+        if not waiting or waiting[0].arrival != self.engine.now:
+            return False
+        head = waiting[0]
+        return (
+            isinstance(head, RubyRequest)
+            and head.LineAddress == line
+            and head.Type in (RubyRequestType.LD, RubyRequestType.IFETCH)
+        )
 
     def _bytes(self, access: Access, lanes: list[int], line: int) -> int:
         if not access.crosses:

@@ -38,15 +38,17 @@ class PendingRequest:
     of answer.
 
     ``data``: uint8, shape (lanes, size), what has come so far of what a load or an atomic returns.
+    ``hits`` and ``misses``: as in `gpu.memory.interface.Answer`.
     """
 
-    __slots__ = ("data", "issued", "left", "request")
+    __slots__ = ("data", "hits", "issued", "left", "misses", "request")
 
     def __init__(self, request: MemoryRequest, issued: int) -> None:
         self.request = request
         self.issued = issued
         self.data: Data | None = None
         self.left: dict[AnswerKind, int] = {}
+        self.hits = self.misses = 0
 
     def begin(self, parts: int) -> None:
         """It has so many parts."""
@@ -88,7 +90,8 @@ class RequestPart:
     ``kind``: the kind of request; that of the request, or ACQUIRE. ``addresses`` (n,), ``size``,
     ``data`` and ``compares`` (n, size) as in a request; ``places``: where each lane's bytes stand
     among those of the request (None: the part has them all, in their order). ``crosses``: a lane
-    reaches into the next line. ``result``: the data returned, (n, size).
+    reaches into the next line. ``result``: the data returned, (n, size). ``hits`` and ``misses``:
+    of the lines of a load.
     """
 
     pending: PendingRequest
@@ -104,10 +107,14 @@ class RequestPart:
     crosses: bool = False
     fetch: bool = False
     result: Data | None = None
+    hits: int = 0
+    misses: int = 0
 
     def deliver(self) -> None:
         """Copy ``result`` to its place in the request's data."""
         pending = self.pending
+        pending.hits += self.hits
+        pending.misses += self.misses
         request = pending.request
         assert self.result is not None, "the engine has filled it in"
         if self.places is None:

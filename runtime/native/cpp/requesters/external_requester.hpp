@@ -133,12 +133,26 @@ inline void client_retry(Context& x, u32 client) {
 inline void External_answer(Context& x, const Access& access, AnswerKind kind) {
     ExternalView& view = external_view(x);
     if (view.answered < view.room)
-        view.answers[view.answered] = access.slot | static_cast<u64>(kind) << 32;
+        view.answers[view.answered] = access.slot | static_cast<u64>(kind) << 32 |
+                                      u64{access.hits} << 40 | u64{access.misses} << 48;
     ++view.answered;
     stop(x);
 }
 
+// Whether the cache answers a load in the transition that takes it, in the tick in which it arrives:
+// it is at the head of the queue, and of a line only one load has been sent.
+inline bool External_hit(const Context& x, const Access& access, u64 line) {
+    const Requester& r = requester_at(x, x.client_parts->clients.at(x, access.client).requester);
+    const Message* head = MessageBuffer_head(x, r.queue);
+    if (!head || head->type != MessageType::RubyRequest || head->arrival != now(x)) return false;
+    const RubyRequest& request = static_cast<const RubyRequest&>(*head);
+    const i32 type = request.Type;
+    return request.LineAddress == line &&
+           (type == RubyRequestType::LD || type == RubyRequestType::IFETCH);
+}
+
 inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const u8* bytes) {
+    ++(External_hit(x, access, line_address_of(x, line)) ? access.hits : access.misses);
     const u64* addresses = access_addresses(x, access);
     u8* to = external_bytes(x, access);
     lanes_in_line(addresses, access.size, lanes, line_address_of(x, line),

@@ -29,7 +29,8 @@ struct ExternalView {
     u8* bytes;            // [slots][64 * 16]: what is stored; what was loaded, or old values
     const ExternalRequest* given;
     u64 given_count;
-    u64* answers;  // slot | kind of answer << 32
+    u64*
+        answers;  // slot | kind of answer << 32; a load: | lines that were hits << 40 | misses << 48
     u64 room;
     u64 answered;
     u64 now;   // after a run: the last tick that had anything to do
@@ -41,4 +42,6 @@ struct ClientAccess {
     u64 pending;      // bytes that are still to come, or to be accepted
     u64 uncompleted;  // bytes whose store is not globally performed
     u32 slot;
+    u8 hits;    // of a load's lines: answered by the transition that took the request, ...
+    u8 misses;  // ... or later
 };

@@ -11,6 +11,7 @@ import pytest
 
 from gpu import CodeObject, Device, GpuError, Signal
 from gpu.compute_unit.program import profile as profile_module
+from gpu.memory.coherent.coherent_memory import CoherentMemory
 from tests.gpu.cli.calling import gcn
 
 LINES = Path(__file__).parents[2] / "code_object" / "lines-dwarf5.co"
@@ -57,6 +58,26 @@ def test_waits_are_where_waves_stand(profiled: Device) -> None:
     assert store.issues == 4
 
 
+def test_hits_and_misses_are_those_of_the_caches(profiled: Device) -> None:
+    """Loads of the vector cache by line, and that nothing but loads has any."""
+    assert profiled.profile is not None
+    assert isinstance(profiled.memory, CoherentMemory)
+    counted = profiled.memory.executed()["Vector"]["Load"]
+    loads = [site for site in profiled.profile.sites if site.text.startswith("flat_load")]
+    assert sum(site.hits for site in loads) == counted["V"] > 0
+    assert sum(site.misses for site in loads) == counted["I"] > 0
+    scalar = [site for site in profiled.profile.sites if site.text.startswith("s_load")]
+    assert all(site.loads == site.accesses == 4 and site.misses for site in scalar)
+    assert all(not s.loads for s in profiled.profile.sites if "load" not in s.text)
+
+
+def test_both_engines_count_the_same(profiled: Device) -> None:
+    device = run(Device("GPU_VIPER", cus=2, engine="native", profile=True), 4)
+    assert device.profile is not None and profiled.profile is not None
+    assert device.profile.sites == profiled.profile.sites
+    assert device.profile.intervals == profiled.profile.intervals
+
+
 def test_a_profile_changes_nothing(profiled: Device) -> None:
     plain = run(Device("GPU_VIPER", cus=2, engine="python"), 4)
     assert plain.profile is None
@@ -96,12 +117,16 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     assert "lines.cl:4" in by_line[0]
     assert "s_waitcnt vmcnt(0) (lines.cl:4)" in by_line[2]
     assert "that waited, " in answer.out
+    loads = answer.out.partition("\nloads ")[2]
+    assert "misses" in loads.splitlines()[0] and "flat_load" in loads.splitlines()[1]
     document = json.loads(out.read_text())
     phases = Counter(event["ph"] for event in document["traceEvents"])
     assert phases["b"] == phases["e"] > 0
     assert phases["M"] == 2
     complete = [event for event in document["traceEvents"] if event["ph"] == "X"]
     assert {event["cat"] for event in complete} == {"wave", "stall"}
+    begun = [event["args"] for event in document["traceEvents"] if event["ph"] == "b"]
+    assert {"hits", "misses"} <= {key for known in begun for key in known}
     assert all(
         event["dur"] >= 0 and {"pid", "tid", "ts", "name"} <= set(event) for event in complete
     )
