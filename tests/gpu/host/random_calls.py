@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 T = TypeVar("T")
@@ -16,7 +16,9 @@ def pick(values: list[T], which: int) -> T:
 
 
 def run(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None:
-    """The same sequences each time, where they are few."""
+    """The same sequences each time, where they are few. Where they are many, the first that fails
+    is printed as it is, with what repeats it: to make it shorter takes as long as the search."""
+    few = examples < 1000
     run_state_machine_as_test(
         machine,
         settings=settings(
@@ -24,7 +26,10 @@ def run(machine: type[RuleBasedStateMachine], examples: int, steps: int) -> None
             stateful_step_count=steps,
             deadline=None,
             database=None,
-            derandomize=examples < 1000,
+            derandomize=few,
+            phases=tuple(Phase) if few else (Phase.generate,),
+            report_multiple_bugs=few,
+            print_blob=not few,
             suppress_health_check=list(HealthCheck),
         ),
     )
