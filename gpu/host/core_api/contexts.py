@@ -136,7 +136,11 @@ class ContextCalls:
         error_user_data: object = None,
     ) -> tuple[Status, Context]:
         """``hsa_open``: the runtime's context. If it is open already, that is notified through the
-        callback given here, or else through that of the context."""
+        callback given here, or else through that of the context. Raises HostError for a callback
+        that cannot be called: there is no context yet that a status could be of."""
+        for callback in (notification_callback, error_callback):
+            if not (callback is None or callable(callback)):
+                raise HostError(f"a callback is a function, not {callback!r}")
         wanted = None
         if notification_callback is not None:
             wanted = notification_callback, notification_user_data

@@ -103,27 +103,32 @@ class QueueCalls(SignalCalls):
     def queue_set_write_index(self, queue: DeviceQueue, value: int) -> int:
         """``hsa_queue_set_write_index``: the index before. The last index that there is stops the
         queue, here and below; on a queue that is not active, nothing changes."""
-        old = self._indexed(queue).write_index
+        old = self._indexed(queue, value).write_index
         queue.store_write_index(value & LAST_INDEX)
         return self._checked(queue, old)
 
     def queue_cas_write_index(self, queue: DeviceQueue, expected: int, value: int) -> int:
         """``hsa_queue_cas_write_index``: the index before."""
-        old = self._indexed(queue).exchange_write_index(expected & LAST_INDEX, value & LAST_INDEX)
+        known = self._indexed(queue, expected, value)
+        old = known.exchange_write_index(expected & LAST_INDEX, value & LAST_INDEX)
         return self._checked(queue, old)
 
     def queue_add_write_index(self, queue: DeviceQueue, value: int) -> int:
         """``hsa_queue_add_write_index``: the index before."""
-        return self._checked(queue, self._indexed(queue).add_write_index(value & LAST_INDEX))
+        known = self._indexed(queue, value)
+        return self._checked(queue, known.add_write_index(value & LAST_INDEX))
 
     def _checked(self, queue: DeviceQueue, old: int) -> int:
         if queue.link.active and queue.write_index == LAST_INDEX:
             self.device.fail_queue(queue, "a write index is below its maximum", LAST_INDEX)
         return old
 
-    def _indexed(self, queue: DeviceQueue) -> DeviceQueue:
+    def _indexed(self, queue: DeviceQueue, *values: int) -> DeviceQueue:
         if not self.is_open or queue not in self._queues:
             raise HostError("no such queue: it was destroyed, or this runtime has not made it")
+        for value in values:
+            if not isinstance(value, int):
+                raise HostError(f"an index is an integer, not {value!r}")
         return queue
 
     # ------------------------------------------------------------------ children

@@ -11,8 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from functools import wraps
-from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
+from functools import cached_property, wraps
+from inspect import signature
+from types import UnionType
+from typing import (
+    Any,
+    Concatenate,
+    Final,
+    ParamSpec,
+    Protocol,
+    SupportsIndex,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from gpu.errors import GpuError, KernelError, PacketError, QueueError
 
@@ -111,13 +124,16 @@ T = TypeVar("T")
 
 
 def call(body: Callable[Concatenate[R, P], object]) -> Callable[Concatenate[R, P], Status]:
-    """A call without output: its status. While the runtime is closed, nothing happens."""
+    """A call without output: its status. While the runtime is closed, nothing happens. An argument
+    of another type than is declared breaks a rule like any other value out of range."""
+    accepted = _Accepted(body)
 
     @wraps(body)
     def wrapped(runtime: R, /, *args: P.args, **kwargs: P.kwargs) -> Status:
         if not runtime.is_open:
             return Status.ERROR_NOT_INITIALIZED
         try:
+            need(accepted(runtime, *args, **kwargs))
             body(runtime, *args, **kwargs)
         except Outcome as outcome:
             return outcome.status
@@ -129,15 +145,44 @@ def call(body: Callable[Concatenate[R, P], object]) -> Callable[Concatenate[R, P
 def call_with_output(
     body: Callable[Concatenate[R, P], T],
 ) -> Callable[Concatenate[R, P], tuple[Status, T | None]]:
-    """A call with an output: the status and the output, which is None where there is none."""
+    """Likewise with an output: the status and the output, which is None where there is none."""
+    accepted = _Accepted(body)
 
     @wraps(body)
     def wrapped(runtime: R, /, *args: P.args, **kwargs: P.kwargs) -> tuple[Status, T | None]:
         if not runtime.is_open:
             return Status.ERROR_NOT_INITIALIZED, None
         try:
+            need(accepted(runtime, *args, **kwargs))
             return Status.SUCCESS, body(runtime, *args, **kwargs)
         except Outcome as outcome:
             return outcome.status, outcome.value  # type: ignore[return-value]
 
     return wrapped
+
+
+class _Accepted:
+    """Whether arguments have the types that a call declares; any number that is an integer is an
+    ``int``. Raises TypeError for more arguments than there are, or fewer."""
+
+    def __init__(self, body: Callable[..., object]) -> None:
+        self._body = body
+        self._signature = signature(body)
+
+    @cached_property
+    def _types(self) -> dict[str, object]:
+        """Resolved at the first call, when all modules are there."""
+        return get_type_hints(self._body)
+
+    def __call__(self, *args: object, **kwargs: object) -> bool:
+        bound = self._signature.bind(*args, **kwargs).arguments
+        return all(_is(value, self._types.get(name, object)) for name, value in bound.items())
+
+
+def _is(value: object, declared: Any) -> bool:
+    if isinstance(declared, UnionType):
+        return any(_is(value, each) for each in get_args(declared))
+    if declared is int:
+        return isinstance(value, SupportsIndex)
+    declared = get_origin(declared) or declared
+    return callable(value) if declared is Callable else isinstance(value, declared)
