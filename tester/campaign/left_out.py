@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from runtime.description import DefectDescription, SystemDescription
 from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options, ending_of, kind_of
+from tester.diagnosis.value_attribution import is_foreign
 from tester.errors import ConfigError
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
 from tester.program.replay_file import Leg
@@ -140,7 +141,7 @@ class Rounds:
 @dataclass(frozen=True, slots=True)
 class Apart:
     """Leg ``number`` drawn without things that it alone does without, the latest last; how it
-    fails then (empty: it passes), as `tester.campaign.campaign.kind_of` and ``ending_of`` say."""
+    fails then (empty: it passes), as `tester.campaign.campaign.kind_of` and `told_apart` say."""
 
     number: int
     left_out: tuple[LeftOut, ...]
@@ -152,11 +153,20 @@ class Apart:
         run = campaign.tried(self.leg(campaign), on_progress)
         finding = run.outcome.finding
         kind = "" if finding is None else kind_of(run, finding)
-        return replace(self, kind=kind, ending=ending_of(run))
+        return replace(self, kind=kind, ending=told_apart(run))
 
     def leg(self, campaign: Campaign) -> Leg:
         """It, drawn from a campaign that leaves out none of that."""
         return _without(campaign, self.left_out).plan(self.number).leg
+
+
+def told_apart(run: AnyRun) -> str:
+    """`tester.campaign.campaign.ending_of`; of wrong values also whether they are foreign."""
+    finding = run.outcome.finding
+    ending = ending_of(run)
+    if finding is not None and finding.verdict in VALUE_VERDICTS and finding.address >= 0:
+        return f"{ending} foreign" if is_foreign(run.program, finding) else ending
+    return ending
 
 
 def _without(campaign: Campaign, left_out: Iterable[LeftOut]) -> Campaign:

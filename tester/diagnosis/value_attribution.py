@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from runtime.prng import initial_byte
-from tester.execution.events import Verdict
+from tester.execution.events import Finding, Verdict
 from tester.program.atomics import written
 from tester.program.program import LOAD, Program
 
@@ -97,6 +97,17 @@ def classify(verdicts: list[ByteVerdict], at_end: bool) -> Verdict:
     if len(wrong) < len(verdicts) and len(writers) == 1:
         return Verdict.TORN_BYTES
     return Verdict.STALE_READ
+
+
+def is_foreign(program: Program, finding: Finding) -> bool:
+    """Whether a wrong byte has a value that it never had, at any time: it is no old copy."""
+    for offset in range(finding.size):
+        expected, got = (value >> 8 * offset & 0xFF for value in (finding.expected, finding.got))
+        if got != expected:
+            versions = byte_versions(program, finding.address + offset)
+            if all(got != version.value for version in versions):
+                return True
+    return False
 
 
 def misplaced_from(program: Program, verdicts: list[ByteVerdict]) -> int | None:

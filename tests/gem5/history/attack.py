@@ -24,8 +24,8 @@ import msgspec
 
 from protocols.loader import ProtocolBroken, ProtocolMissing, load_protocol
 from runtime.description import DescriptionError
-from tester.campaign.campaign import Campaign, Options, ending_of, kind_of
-from tester.campaign.left_out import Apart, LeftOut, Rounds, apart
+from tester.campaign.campaign import Campaign, Options, kind_of
+from tester.campaign.left_out import Apart, LeftOut, Rounds, apart, told_apart
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
@@ -41,7 +41,8 @@ _MOST_FAILURES: Final = 40
 @dataclass(frozen=True, slots=True)
 class Round:
     """One campaign. ``left_out``: what it did without; ``failures``: what went wrong and where, and
-    the episodes before it was first seen, a hang also with what is stuck; ``legs``: that failed.
+    the episodes before it was first seen, a hang also with what is stuck, wrong data also if they
+    are foreign; ``legs``: that failed.
 
     ``apart``: not a campaign, but failing legs of the one that leaves nothing out, each without
     things of its own; if there are none yet, they are searched for.
@@ -129,7 +130,7 @@ def _failing(campaign: Campaign) -> _Failing:
             kind = kind_of(run, finding)
             found.legs.setdefault(kind, []).append(number)
             found.at[number] = episodes
-            _note(found.failures, episodes, kind, ending_of(run))
+            _note(found.failures, episodes, kind, told_apart(run))
         episodes += leg.program.episodes
         number += 1
     return found
@@ -152,7 +153,10 @@ def _steps(steps: Sequence[Apart], at: Mapping[int, int]) -> Round:
 
 def _note(failures: dict[str, int], episodes: int, *kinds: str) -> None:
     for kind in kinds:
-        failures.setdefault("wrong data" if kind in _WRONG_DATA else kind, episodes)
+        verdict, _, foreign = kind.partition(" ")
+        if verdict in _WRONG_DATA:
+            kind = f"wrong data {foreign}".rstrip()
+        failures.setdefault(kind, episodes)
 
 
 def attack_apart(

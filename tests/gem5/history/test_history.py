@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tester.campaign.left_out import FEW, LeftOut
+from tester.campaign.left_out import FEW, Apart, LeftOut
 from tests.gem5.history.attack import Answer, Round, attack, attack_apart
 from tests.gem5.history.judgement import Judgement, Verdict, compare, confirmed, suspects
 from tests.gem5.history.repairs import failures_of, repairs
@@ -98,6 +98,22 @@ def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
     broken = tmp_path / "Broken.slicc"
     broken.write_text('protocol "Broken";\ninclude "nothing.sm";\n', encoding="utf-8")
     assert "nothing.sm" in attack(broken, 10, 1).refused
+
+
+@pytest.mark.parametrize(
+    ("bug", "foreign"), [("mi-late-putx-is-taken", False), ("mi-dma-writes-the-whole-line", True)]
+)
+def test_old_copies_and_foreign_bytes_are_told_apart(
+    bug: str, foreign: bool, tmp_path: Path
+) -> None:
+    """Also in legs that run alone."""
+    driver = BY_NAME[bug].plant(tmp_path)
+    (first,) = attack(driver, 129, 1, [Round()]).rounds
+    assert "wrong data" in first.failures
+    assert ("wrong data foreign" in first.failures) is foreign
+    alone = Round(apart=tuple(Apart(leg, (LeftOut("nothing"),)) for leg in range(2)))
+    (again,) = attack(driver, 129, 1, [alone]).rounds
+    assert again.failures.keys() == first.failures.keys()
 
 
 def test_legs_that_fail_are_attacked_again_without_what_makes_them(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from runtime.requesters.port import AccessKind
 from tester.diagnosis.events.history import History, lane_list
 from tester.diagnosis.failure_report import Failure, in_question, refine, render
 from tester.diagnosis.likely_causes import likely_causes
-from tester.diagnosis.value_attribution import judge_bytes, misplaced_from
+from tester.diagnosis.value_attribution import is_foreign, judge_bytes, misplaced_from
 from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.program.expectations import derive
@@ -155,6 +155,15 @@ def test_bytes_of_another_place_are_recognised() -> None:
     wrong = sum(initial_byte(test.run_key, DATA + 8 + i) << 8 * i for i in range(4))
     verdicts = judge_bytes(test, DATA, 4, wrong, row)
     assert misplaced_from(test, verdicts) == DATA + 8
+
+
+@pytest.mark.parametrize(
+    ("got", "foreign"), [(0xA5B6C7D8, False), (0x11B6C7D8, False), (0x22B6C7D8, True)]
+)
+def test_bytes_that_were_never_stored_are_foreign(got: int, foreign: bool) -> None:
+    """The last byte was 0x11 and then 0xA5; what it was at first is a hash of its address."""
+    finding = Finding(Verdict.WRONG_VALUE, 9, "", None, 0, DATA, 4, 0xA5B6C7D8, got)
+    assert is_foreign(hand_over(), finding) is foreign
 
 
 def test_lane_lists() -> None:
