@@ -468,7 +468,12 @@ HAMMER: Final = (
         "two caches on one line",
     ),
     Row(
-        "5c2f4937b3", "MOESI_hammer", "answers without data are counted as if they had some", "DMA"
+        "5c2f4937b3",
+        "MOESI_hammer",
+        "answers without data are counted as if they had some",
+        "DMA",
+        "each answer without data says that it counts as one: both texts subtract one, whatever "
+        "arrives",
     ),
     Row(
         "02b05bf9be",
