@@ -77,6 +77,10 @@ class DeviceQueue(UserQueue):
         self._device = device
         self._apertures = apertures
 
+    def belongs_to(self, device: object) -> bool:
+        """Whether this device, or process, has made it."""
+        return self._device is device
+
     def dispatch(
         self,
         kernel: Kernel | LoadedKernel,

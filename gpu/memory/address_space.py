@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from gpu.errors import GpuError
 from gpu.memory.contents import Contents
 
 Addresses = npt.NDArray[np.uint64]
@@ -32,7 +33,7 @@ OnStore = Callable[[int, bytes], None]
 """Called at a store to a doorbell with its address and bytes."""
 
 
-class Unmapped(Exception):
+class Unmapped(GpuError):
     """A lane's address is in no allocation, or may not be used so.
 
     ``lane`` is the index among the addresses of the request.

@@ -142,7 +142,8 @@ class Context(ProcessMemory):
             ("packets", packets, ("1.0", "draft")),
         ):
             if value not in known:
-                raise HostError(f"{what} is {known[0]!r} or {known[1]!r}, not {value!r}")
+                allowed = " or ".join(map(repr, known))
+                raise HostError(f"{what} is {allowed}, not {value!r}")
         if not 0 <= priority <= HIGHEST_PRIORITY:
             raise HostError(f"a priority is 0 to {HIGHEST_PRIORITY}, not {priority}")
         self.settle()
@@ -218,12 +219,20 @@ class Context(ProcessMemory):
             raise HostError(f"mask {mask:#x} has none of the {count} compute units")
         return cus
 
+    def _own(self, queue: DeviceQueue) -> None:
+        """Raises HostError for a queue of another device or process, whose addresses differ."""
+        if not queue.belongs_to(self):
+            raise HostError(f"{queue.link.name} is another device's, or another process's")
+
     def set_cu_mask(self, queue: DeviceQueue, mask: int) -> None:
         """For groups that start from now on, of running dispatches as well. Raises HostError."""
+        self._own(queue)
         self._processor.set_cus(queue.link, self._masked(mask))
 
     def inactivate(self, queue: DeviceQueue, why: str = "made inactive by the host") -> None:
-        """Stop a queue and end its waves; what was launched completes with an error."""
+        """Stop a queue and end its waves; what was launched completes with an error. Raises
+        HostError for another device's."""
+        self._own(queue)
         if queue.link.active:
             self._processor.inactivate(queue.link, why)
         while queue.link.state is QueueState.ERROR_PENDING:
@@ -245,7 +254,9 @@ class Context(ProcessMemory):
         self._processor.call_after(self.handle_of(signal), function)
 
     def destroy(self, queue: DeviceQueue) -> None:
-        """Stop a queue; packets that were not taken complete with an error. Frees its memory."""
+        """Stop a queue; packets that were not taken complete with an error. Frees its memory.
+        Raises HostError for another device's."""
+        self._own(queue)
         if queue.state is QueueState.DESTROYED:
             return
         self.inactivate(queue, "destroyed by the host")

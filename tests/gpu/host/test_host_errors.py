@@ -7,11 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gpu import CodeObject, Device, GpuError, Signal
+from gpu import Buffer, CodeObject, Device, GpuError, Signal
 from gpu.cli.options import ReplayOptions
 from gpu.cli.run.options import RunOptions
 from gpu.code_object import ArgumentError, CodeObjectError, CompileError
 from gpu.device_limits import MOST_UNITS
+from gpu.errors import HostError
+from gpu.host.processes.process import Process
+from gpu.hsa.queue_state import QueueState
 from slicc.text.command.options import specs
 from tests.gpu.kernels.stored import stored
 
@@ -48,6 +51,32 @@ def test_what_belongs_to_another_device_is_refused(device: Device, code: CodeObj
     assert np.array_equal(strange.numpy(), ONES)
 
 
+def test_a_queue_is_stopped_by_its_own_device_or_process_alone(device: Device) -> None:
+    process = device.create_process()
+    queue = process.create_queue()
+    for other in (device, device.create_process(), Device(cus=1)):
+        for call in (other.inactivate, other.destroy):
+            with pytest.raises(HostError, match=r"queue 0 .*is another device's, or another pro"):
+                call(queue)
+        with pytest.raises(HostError, match="another device's"):
+            other.set_cu_mask(queue, 1)
+    assert queue.state is QueueState.ACTIVE
+    process.destroy(queue)
+    assert queue.state is QueueState.DESTROYED
+
+
+def freed(device: Device) -> Buffer:
+    buffer = device.alloc(ONES)
+    device.free(buffer)
+    return buffer
+
+
+def ended(device: Device) -> Process:
+    process = device.create_process()
+    process.end()
+    return process
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -57,6 +86,9 @@ def test_what_belongs_to_another_device_is_refused(device: Device, code: CodeObj
         (lambda d, k: d.alloc(ONES).write(ONES[:5]), r"has the shape \(64,\), not \(5,\)"),
         (lambda d, k: d.alloc(ONES).write(["a"] * 64), "cannot be made float32"),
         (lambda d, k: d.alloc(ONES, mtype="wc"), "wc"),
+        (lambda d, k: d.create_queue(doorbell="gfx9"), "'plain' or 'legacy' or 'gfx7', not 'gfx9'"),
+        (lambda d, k: freed(d).numpy(), "nothing is mapped there"),
+        (lambda d, k: ended(d).alloc(ONES), "process 8 has ended"),
         (lambda d, k: Device("GPU_VIPER", tccs=65), "1 to 64 banks, not 65"),
         (lambda d, k: Device(cus=MOST_UNITS + 1), "1 to 64 compute units, not 65"),
         (lambda d, k: CodeObject.load("nowhere.co"), "nowhere.co"),
