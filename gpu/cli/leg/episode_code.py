@@ -1,14 +1,14 @@
 """An episode of a GPU thread as code and initial registers of waves.
 
-Addresses and values are in vector registers when a wave starts, so that no memory access but those
-of the episode takes place inside of it; the values that were loaded are stored behind its end, to
-memory that no cache keeps. An episode that needs more registers than there are becomes several
-waves, one after the other.
+Addresses and values are in vector registers when a wave starts, and what it has loaded is in
+registers when it stops for a debugger, by a trap at its end: so its code makes the episode's
+accesses and no others. An episode that needs more registers than there are becomes several waves,
+one after the other.
 
 A wave's accesses to one address stay in order without waits, as in compiled code.
 
 Invariant: the fetch-adds, the acquire, the accesses and the release of an episode are carried out
-in its order, each once.
+in its order, each once, and a plain episode makes the accesses alone.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from gpu.isa.encoding.formats import SRC_LITERAL
 from gpu.isa.encoding.kernel_code import EVERYTHING, Code
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicKind
 from tester.program.atomics import comparands
-from tester.program.program import ATOMIC, FAILS, GLC, LOAD, QUIET, SLC, Program
+from tester.program.program import ATOMIC, FAILS, GLC, LOAD, PLAIN, QUIET, SLC, Program
 
 REGISTERS: Final = 256
-RESULT_BYTES: Final = 8 * LANES
-"""Of one instruction's results."""
+STOP: Final = 1
+"""The trap at the end of a wave, which a debugger sees."""
 
-_POINTER, _BASE, _ONE, _WORD, _OPENED, _CLOSED, _FIRST = 0, 2, 3, 4, 6, 7, 8
-"""Registers: pointer to results (a pair), its start, the number 1, the address of the group's word
-(a pair), old values of both fetch-adds, and the first that actions use."""
+_ONE, _WORD, _OPENED, _CLOSED, _FIRST = 0, 2, 4, 5, 6
+"""Registers: the number 1, the address of the group's word (a pair), old values of both fetch-adds,
+and the first that actions use."""
 
 _LOADS: Final = {1: "load_ubyte", 2: "load_ushort", 4: "load_dword", 8: "load_dwordx2"}
 _STORES: Final = {1: "store_byte", 2: "store_short", 4: "store_dword", 8: "store_dwordx2"}
@@ -60,12 +59,20 @@ CLOSE: Final = -2
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Where the values are that one instruction has returned. ``row``: of the action, or `OPEN`,
-    `CLOSE`. ``address``: of lane 0's, 8 bytes a lane."""
+    """Where the values are that one instruction has returned, at the end of its wave. ``row``: of
+    the action, or `OPEN`, `CLOSE`. ``register``: the first of one, or of two for ``size`` 8."""
 
     episode: int
     row: int
-    address: int
+    register: int
+    size: int
+
+    def values(self, registers: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]:
+        """A word a lane, of the wave's registers (registers, 64)."""
+        words: npt.NDArray[np.uint64] = registers[self.register].astype(np.uint64)
+        if self.size > 4:
+            words |= registers[self.register + 1].astype(np.uint64) << np.uint64(32)
+        return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +91,10 @@ class WaveCode:
 class _Wave:
     """A wave in the making."""
 
-    results_at: int
+    episode: int
     code: Code = field(default_factory=Code)
     registers: list[npt.NDArray[np.uint32]] = field(default_factory=list)
-    results: list[tuple[int, int, int, int]] = field(default_factory=list)
-    """Row, register, bytes, lanes."""
+    results: list[Result] = field(default_factory=list)
     mask: int = -1
 
     def exec(self, mask: int) -> None:
@@ -111,94 +117,73 @@ class _Wave:
         registers = {"addr": address, "data": data, "vdst": result}
         self.code.emit("FLAT", f"flat_{name}", **registers, glc=scope & 1, slc=scope >> 1)
 
-    def finish(self, episode: int, last: bool) -> WaveCode:
-        """Store the results and end."""
-        self.code.wait(EVERYTHING)
-        found = []
-        for number, (row, register, size, mask) in enumerate(self.results):
-            self.exec(mask)
-            offset = number * RESULT_BYTES
-            self.code.emit(
-                "VOP2", "v_add_u32", offset, vdst=_POINTER, vsrc1=_BASE, src0=SRC_LITERAL
-            )
-            self.flat(_STORES[max(4, size)], _POINTER, data=register)
-            found.append(Result(episode, row, self.results_at + offset))
+    def returns(self, row: int, register: int, size: int) -> None:
+        self.results.append(Result(self.episode, row, register, size))
+
+    def finish(self, last: bool) -> WaveCode:
+        """Stop, which waits until everything has returned, and end."""
+        self.code.emit("SOPP", "s_trap", simm16=STOP)
         self.code.emit("SOPP", "s_endpgm")
-        return WaveCode(episode, self.code.finished(), np.array(self.registers), tuple(found), last)
+        code, registers = self.code.finished(), np.array(self.registers)
+        return WaveCode(self.episode, code, registers, tuple(self.results), last)
 
 
 class EpisodeCoder:
-    """Codes the episodes of a derived program in ascending order.
+    """Codes the episodes of a derived program. ``offset``: what is added to its addresses."""
 
-    ``offset``: what is added to the program's addresses. ``results_at``: where results go, with
-    room for those of all episodes below a multiple of 4 GiB.
-    """
-
-    def __init__(self, program: Program, offset: int, results_at: int) -> None:
+    def __init__(self, program: Program, offset: int) -> None:
         self._program = program
         self._offset = offset
-        self._results_at = results_at
+        self._adds = program.adds()
 
     def waves(self, episode: int) -> list[WaveCode]:
         """The episode as waves that run one after the other."""
         program, adds = self._program, bool(self._adds[episode])
+        scope = int(program.episode_scope[episode])
         wave = self._new(episode)
         if adds:
-            self._fetch_add(wave, episode, OPEN, _OPENED, quiet=False)
-        wave.code.emit("MUBUF", "buffer_wbinvl1_vol")
-        wave.code.wait(EVERYTHING)
+            self._fetch_add(wave, OPEN, _OPENED, scope & ~QUIET)
+        if not scope & PLAIN:
+            wave.code.emit("MUBUF", "buffer_wbinvl1_vol")
+            wave.code.wait(EVERYTHING)
         done = []
         for row in program.actions_of(episode):
             if len(wave.registers) + self._registers(row) > REGISTERS:
-                done.append(self._finished(wave, episode, last=False))
+                done.append(wave.finish(last=False))
                 wave = self._new(episode)
             self._action(wave, row)
         wave.code.wait(EVERYTHING)
         if adds:
-            quiet = bool(program.episode_scope[episode] & QUIET)
-            self._fetch_add(wave, episode, CLOSE, _CLOSED, quiet)
-        done.append(self._finished(wave, episode, last=True))
+            self._fetch_add(wave, CLOSE, _CLOSED, scope)
+        done.append(wave.finish(last=True))
         return done
-
-    @property
-    def _adds(self) -> npt.NDArray[np.bool_]:
-        return self._program.adds()
 
     def _new(self, episode: int) -> _Wave:
         """A wave with the registers that all have."""
-        wave, lanes = _Wave(self._results_at), np.arange(LANES, dtype=np.uint64)
-        places = np.uint64(self._results_at) + np.uint64(8) * lanes
-        words = np.zeros(LANES, np.uint64)
+        wave, words = _Wave(episode), np.zeros(LANES, np.uint64)
         for lane, group in self._program.groups_of(episode):
             words[lane] = int(self._program.group_word[group]) + self._offset
-        wave.add(places, 2)
-        wave.add(places, 1)
-        wave.add(np.ones(LANES, np.uint64), 1)
+        wave.add(np.ones(LANES, np.uint64), _WORD - _ONE)
         wave.add(words, 2)
         wave.add(np.zeros(LANES, np.uint64), _FIRST - _OPENED)
         return wave
 
-    def _finished(self, wave: _Wave, episode: int, last: bool) -> WaveCode:
-        made = wave.finish(episode, last)
-        self._results_at += RESULT_BYTES * len(made.results)
-        return made
-
-    def _fetch_add(self, wave: _Wave, episode: int, row: int, register: int, quiet: bool) -> None:
-        mask = sum(1 << lane for lane, _ in self._program.groups_of(episode))
+    def _fetch_add(self, wave: _Wave, row: int, register: int, scope: int) -> None:
+        mask = sum(1 << lane for lane, _ in self._program.groups_of(wave.episode))
         if not mask:
             return
-        scope = int(self._program.episode_scope[episode]) & SLC
+        quiet = bool(scope & QUIET)
         wave.exec(mask)
         wave.flat(
             "atomic_add",
             _WORD,
             data=_ONE,
             result=0 if quiet else register,
-            scope=_scope(scope) | (not quiet),
+            scope=_scope(scope & SLC) | (not quiet),
         )
         wave.code.wait(EVERYTHING)
         if not quiet:
-            wave.results.append((row, register, 4, mask))
+            wave.returns(row, register, 4)
 
     # ------------------------------------------------------------------ actions
 
@@ -220,7 +205,7 @@ class EpisodeCoder:
         wave.exec(mask)
         if kind == LOAD:
             wave.flat(_LOADS[size], address, result=address, scope=scope)
-            wave.results.append((row, address, size, mask))
+            wave.returns(row, address, size)
             return
         data = wave.add(_lanes(program.store_value[row]), words)
         if kind != ATOMIC:
@@ -236,7 +221,7 @@ class EpisodeCoder:
             name, address, data=data, result=0 if quiet else address, scope=scope & 2 | (not quiet)
         )
         if not quiet:
-            wave.results.append((row, address, size, mask))
+            wave.returns(row, address, size)
 
 
 def _scope(bits: int) -> int:

@@ -1,9 +1,9 @@
 """What waves have returned, compared with a program's expectations.
 
 Loads and atomic actions have one right value each. Fetch-adds of a group's word return each number
-once, and later ones of a thread larger numbers than earlier ones.
+once, and larger ones than those that waves had returned when the wave was started.
 
-Invariant: of several errors the first in the program's total order is reported.
+Invariant: waves are judged in the order in which they stop, each at its own tick.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import defaultdict
 import numpy as np
 import numpy.typing as npt
 
-from gpu.cli.leg.episode_code import CLOSE, OPEN, Result
+from gpu.cli.leg.episode_code import CLOSE, OPEN, Result, WaveCode
 from runtime.prng import initial_byte
 from tester.execution.events import Finding, Verdict
 from tester.program.final_memory import FinalContents
@@ -24,19 +24,35 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Judge:
-    """``tick``: of findings."""
+    """``title``: of each episode, before the name of its agent."""
 
-    def __init__(self, program: Program, tick: int) -> None:
+    def __init__(self, program: Program, title: str = "agent") -> None:
         self._program = program
-        self._tick = tick
-        self._ranks: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        """By group: the thread and the number of increments that each fetch-add has found."""
+        self._title = title
+        self._seen: dict[int, set[int]] = defaultdict(set)
+        """By group: the numbers of increments that fetch-adds have found."""
+        self._latest: dict[int, int] = {}
+        """By group: the largest of them."""
+        self._lowest: dict[int, dict[int, int]] = {}
+        """By episode: what was the largest when its running wave was started."""
         self._increments = program.increments()
 
-    def result(self, result: Result, values: Words) -> Finding | None:
-        """What one instruction has returned, 64 words."""
-        if result.row in (OPEN, CLOSE):
-            return self._fetch_add(result, values)
+    def started(self, wave: WaveCode) -> None:
+        groups = {group for _, group in self._program.groups_of(wave.episode)}
+        self._lowest[wave.episode] = {group: self._latest.get(group, -1) for group in groups}
+
+    def stopped(
+        self, wave: WaveCode, registers: npt.NDArray[np.uint32], tick: int
+    ) -> Finding | None:
+        """The first wrong value in the registers (R, 64) of a wave at its end."""
+        for result in wave.results:
+            judge = self._fetch_add if result.row in (OPEN, CLOSE) else self._action
+            finding = judge(result, result.values(registers), tick)
+            if finding is not None:
+                return finding
+        return None
+
+    def _action(self, result: Result, values: Words, tick: int) -> Finding | None:
         program, row = self._program, result.row
         size = int(program.action_size[row])
         ones = (1 << 8 * size) - 1
@@ -51,7 +67,7 @@ class Judge:
                 )
                 return Finding(
                     Verdict.WRONG_VALUE,
-                    self._tick,
+                    tick,
                     headline,
                     address=address,
                     size=size,
@@ -61,71 +77,59 @@ class Judge:
         return None
 
     def _who(self, episode: int) -> str:
-        return f"agent {self._program.episode_thread[episode]}, episode {episode}"
+        agent = self._program.agents[self._program.episode_thread[episode]]
+        return f"{self._title} {agent.name}, episode {episode}"
 
-    # ------------------------------------------------------------------ fetch-adds
-
-    def _fetch_add(self, result: Result, values: Words) -> Finding | None:
-        program, thread = self._program, int(self._program.episode_thread[result.episode])
-        found: dict[int, list[int]] = defaultdict(list)
+    def _fetch_add(self, result: Result, values: Words, tick: int) -> Finding | None:
+        """Those of one instruction, which later ones of the wave come after."""
+        program, lowest = self._program, self._lowest[result.episode]
+        found: dict[int, int] = {}
         for lane, group in program.groups_of(result.episode):
             word = int(program.group_word[group])
             rank = (int(values[lane]) & 0xFFFF_FFFF) - self._initial(word) & 0xFFFF_FFFF
+            verdict, why = None, ""
             if rank >= int(self._increments[group]):
-                return self._increment(
-                    Verdict.ATOMIC_FOREIGN, word, f"{self._who(result.episode)}: {rank:,} adds"
-                )
-            found[group].append(rank)
-        for group, ranks in found.items():
-            earlier = [rank for other, rank in self._ranks[group] if other == thread]
-            if earlier and min(ranks) < max(earlier):
-                what = f"{self._who(result.episode)}: {min(ranks):,} adds, after {max(earlier):,}"
-                return self._increment(Verdict.ATOMIC_ORDER, int(program.group_word[group]), what)
-            self._ranks[group] += [(thread, rank) for rank in ranks]
-        return None
-
-    def increments(self) -> Finding | None:
-        """Whether no number was returned twice."""
-        for group, ranks in sorted(self._ranks.items()):
-            numbers = [rank for _, rank in ranks]
-            if len(set(numbers)) < len(numbers):
-                word = int(self._program.group_word[group])
-                twice = next(rank for rank in numbers if numbers.count(rank) > 1)
-                return self._increment(
-                    Verdict.ATOMIC_REPEATED, word, f"two fetch-adds have found {twice:,} adds"
-                )
+                verdict = Verdict.ATOMIC_FOREIGN
+            elif rank in self._seen[group]:
+                verdict, why = Verdict.ATOMIC_REPEATED, ", as another fetch-add"
+            elif rank <= lowest[group]:
+                verdict, why = Verdict.ATOMIC_ORDER, f", after {lowest[group]:,}"
+            if verdict is not None:
+                who = self._who(result.episode)
+                headline = f"the word at {word:#x}, {who}, lane {lane}: {rank:,} adds{why}"
+                return Finding(verdict, tick, headline, address=word)
+            self._seen[group].add(rank)
+            found[group] = max(found.get(group, -1), rank)
+        lowest.update(found)
+        self._latest |= {group: max(self._latest.get(group, -1), found[group]) for group in found}
         return None
 
     def _initial(self, address: int) -> int:
         key = self._program.run_key
         return sum(initial_byte(key, address + i) << 8 * i for i in range(ATOMIC_BYTES))
 
-    def _increment(self, verdict: Verdict, word: int, what: str) -> Finding:
-        return Finding(verdict, self._tick, f"the word at {word:#x}, {what}", address=word)
 
-    # ------------------------------------------------------------------ memory
-
-    def memory(self, held: Bytes, final: FinalContents) -> Finding | None:
-        """Memory at the end, byte by byte."""
-        wrong = held != final.contents
-        if not wrong.any():
-            return None
-        first = int(np.argmax(wrong))
-        address, got, wanted = (
-            int(final.addresses[first]),
-            int(held[first]),
-            int(final.contents[first]),
-        )
-        headline = (
-            f"memory holds {got:#04x} at {address:#x} at the end, expected {wanted:#04x} "
-            f"({np.count_nonzero(wrong)} wrong bytes in all)"
-        )
-        return Finding(
-            Verdict.LOST_WRITE,
-            self._tick,
-            headline,
-            address=address,
-            size=1,
-            expected=wanted,
-            got=got,
-        )
+def wrong_memory(held: Bytes, final: FinalContents, tick: int) -> Finding | None:
+    """Memory at the end, byte by byte."""
+    wrong = held != final.contents
+    if not wrong.any():
+        return None
+    first = int(np.argmax(wrong))
+    address, got, wanted = (
+        int(final.addresses[first]),
+        int(held[first]),
+        int(final.contents[first]),
+    )
+    headline = (
+        f"memory holds {got:#04x} at {address:#x} at the end, expected {wanted:#04x} "
+        f"({np.count_nonzero(wrong)} wrong bytes in all)"
+    )
+    return Finding(
+        Verdict.LOST_WRITE,
+        tick,
+        headline,
+        address=address,
+        size=1,
+        expected=wanted,
+        got=got,
+    )

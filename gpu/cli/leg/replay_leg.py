@@ -9,15 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from gpu.cli.leg.leg_run import CannotRun, LegRun, Outcome, gpu_program, unit_of
+from gpu.cli.leg.comparison import Comparison, compare
+from gpu.cli.leg.leg_run import CannotRun, gpu_leg
 from gpu.cli.options import ReplayOptions
-from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engine
-from gpu.memory.coherent.system_selection import kernel_system
+from gpu.memory.coherent.factory import EngineChoice
 from protocols.loader import LoadedProtocol, load_protocol, load_texts
-from runtime.description.inference import COALESCERS
 from slicc.text.command.exit_status import FINE, FOUND
 from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
-from tester.program.program import Program
+from tester.execution.events import Finding
 from tester.program.replay_file import MAGIC, Leg, ReplayError, load_leg
 
 _MOST_NOTES: Final = 10
@@ -43,30 +42,43 @@ def replay_leg(options: ReplayOptions) -> int:
     protocol = load_for(leg, file, options.include, native)
     leg = fitted(leg, protocol, file)
     try:
-        program = gpu_program(leg)
-        outcome, words = run_leg(leg, program, protocol, choice)
+        part = gpu_leg(leg)
+        compared = compare(part, protocol, choice)
     except CannotRun as error:
         raise ReplayError(file, str(error)) from None
-    left_out = leg.program.episodes - program.episodes
+    episodes = part.program.episodes
     print(
-        f"{file}: leg {leg.number} of seed {leg.seed} of {leg.protocol.name}, {program.episodes:,} "
-        f"episodes of GPU threads as {outcome.waves:,} waves ({words})"
+        f"{file}: leg {leg.number} of seed {leg.seed} of {leg.protocol.name}, {episodes:,} "
+        f"episodes of GPU threads as {compared.units.waves:,} waves ({compared.engine})"
     )
+    left_out = leg.program.episodes - episodes
     if left_out:
         print(f"{left_out:,} episodes of other agents are left out")
-    print(f"{outcome.episodes:,} episodes complete, {outcome.ticks:,} cycles")
-    return _judged(outcome)
+    return _judged(compared)
 
 
-def _judged(outcome: Outcome) -> int:
-    finding = outcome.finding
+def _judged(compared: Comparison) -> int:
+    units = compared.units
+    print(f"{units.episodes:,} episodes complete, {units.ticks:,} cycles")
+    _print("compute units", units.finding)
+    _print("the tester's agents, on the same episodes", compared.agents)
+    if compared.runs > 1:
+        print(
+            f"compute units made {compared.runs} runs, at other paces; cycles from each memory "
+            f"instruction to its requests, in this one: {compared.pace}"
+        )
+    if not compared.same:
+        print("the verdicts differ, because the accesses of units come at other ticks")
+    return FINE if units.finding is None and compared.agents is None else FOUND
+
+
+def _print(who: str, finding: Finding | None) -> None:
     if finding is None:
-        print("all values are as expected")
-        return FINE
-    print(f"{finding.verdict.value}: {finding.headline}")
+        print(f"{who}: all values are as expected")
+        return
+    print(f"{who}: {finding.verdict.value}: {finding.headline}")
     for note in finding.notes[:_MOST_NOTES]:
         print(f"  {note}")
-    return FOUND
 
 
 def load_for(leg: Leg, file: Path, include: tuple[Path, ...], native: bool) -> LoadedProtocol:
@@ -76,26 +88,3 @@ def load_for(leg: Leg, file: Path, include: tuple[Path, ...], native: bool) -> L
         return load_texts(texts, leg.protocol, native, parameters_of(leg))
     name = named_protocol(leg, file, include)
     return load_protocol(name, include, None, native, (), parameters_of(leg))
-
-
-def run_leg(
-    leg: Leg, program: Program, protocol: LoadedProtocol, choice: EngineChoice
-) -> tuple[Outcome, str]:
-    """How the program of a leg ends on its system, and what ran the caches, as text. Raises
-    CannotRun, DescriptionError, EngineMissing."""
-    first, count = vector_ports(leg)
-    system = kernel_system(protocol.info, leg.description, cus=count)
-    engine = choose_engine(LoadedSystem(protocol, system), choice, leg.run_key)
-    units = [unit_of(agent, first, count) for agent in program.agents]
-    return LegRun(program, units, engine.memory).run(), engine.words
-
-
-def vector_ports(leg: Leg) -> tuple[int, int]:
-    """The first port that is one of compute units, and how many there are. Raises CannotRun."""
-    first = 0
-    for group in leg.description.requesters.values():
-        count = leg.description.machines[group.machine].count or 0
-        if group.class_name in COALESCERS:
-            return first, count
-        first += count
-    raise CannotRun("its system has no port of compute units")

@@ -11,19 +11,17 @@ import numpy as np
 import pytest
 
 from gpu.cli.leg import episode_code
+from gpu.cli.leg.comparison import Comparison, compare
 from gpu.cli.leg.episode_code import CLOSE, OPEN, EpisodeCoder, coded
-from gpu.cli.leg.leg_run import CannotRun, Outcome, gpu_program
-from gpu.cli.leg.replay_leg import run_leg
+from gpu.cli.leg.leg_run import CannotRun, gpu_leg
 from gpu.isa.encoding.decoder import decode_at
 from gpu.memory.coherent.factory import EngineChoice
 from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign.campaign import Campaign, Options
 from tester.engines.selection import PYTHON
-from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
 from tester.program.program import FETCH
 from tester.program.replay_file import Leg, save_leg
 from tests.gpu.cli.calling import gcn
-from tests.planted.bug import Bug
 from tests.planted.bugs import BUGS
 from tests.planted.run import load_planted
 
@@ -37,24 +35,18 @@ def campaign(protocol: LoadedProtocol, episodes: int = 300) -> Campaign:
     return Campaign(protocol, Options(1, episodes), PYTHON)
 
 
-def on_units(leg: Leg, protocol: LoadedProtocol) -> Outcome:
-    return run_leg(leg, gpu_program(leg), protocol, EngineChoice.python)[0]
-
-
-def kind_of(verdict: Verdict | None) -> str:
-    """Compute units see a wrong value as such; the tester's reports also say whose it was."""
-    if verdict in VALUE_VERDICTS:
-        return "value"
-    return "atomic" if verdict in ATOMIC_VERDICTS else str(verdict)
+def compared(leg: Leg, protocol: LoadedProtocol) -> Comparison:
+    return compare(gpu_leg(leg), protocol, EngineChoice.python)
 
 
 def test_legs_that_pass() -> None:
     profiles = set()
     for plan in islice(campaign(viper()).plans(), 4, 8):
-        outcome = on_units(plan.leg, viper())
-        program = gpu_program(plan.leg)
-        assert (outcome.finding, outcome.episodes) == (None, program.episodes), plan.leg.number
-        assert outcome.waves >= program.episodes > 0
+        found = compared(plan.leg, viper())
+        episodes = gpu_leg(plan.leg).program.episodes
+        assert (found.units.finding, found.agents) == (None, None), plan.leg.number
+        assert found.units.episodes == episodes and found.units.waves >= episodes > 0
+        assert found.runs == 1
         profiles.add(plan.leg.profile)
     assert len(profiles) > 2
 
@@ -63,18 +55,15 @@ def test_legs_that_pass() -> None:
 @pytest.mark.parametrize("seed", [2, 3])
 def test_25_sound_legs_pass(seed: int) -> None:
     plans = Campaign(viper(), Options(seed, 3000), PYTHON).plans()
-    legs = [plan.leg for plan in islice(plans, 25)]
-    assert [leg.number for leg in legs if on_units(leg, viper()).finding is not None] == []
+    found = [compared(plan.leg, viper()) for plan in islice(plans, 25)]
+    assert [each for each in found if each.units.finding or each.agents] == []
 
 
-def verdicts(bug: Bug, number: int, folder: Path) -> tuple[Verdict | None, Verdict | None]:
-    """How a leg ends by the tester's agents and on compute units."""
-    protocol = load_planted(bug, folder)
-    drawn = campaign(protocol, 2000)
-    leg = next(islice(drawn.plans(), number, None)).leg
-    _, finding = drawn.run_leg(leg)
-    found = on_units(leg, protocol).finding
-    return finding and finding.verdict, found and found.verdict
+def planted(name: str, number: int, folder: Path, seed: int = 1) -> Comparison:
+    """Leg ``number`` of the default campaign on a protocol with a bug."""
+    protocol = load_planted(next(bug for bug in BUGS if bug.name == name), folder)
+    plans = Campaign(protocol, Options(seed, 2000), PYTHON).plans()
+    return compared(next(islice(plans, number, None)).leg, protocol)
 
 
 SAMPLE = (("tcp-store-without-mask", 0), ("tcc-victim-wakes-nothing", 0))
@@ -104,21 +93,37 @@ SEEN = (
 """Planted bugs, and the leg of seed 1 that shows each to agents and units alike."""
 
 
-def same_kind(name: str, number: int, folder: Path) -> None:
-    bug = next(bug for bug in BUGS if bug.name == name)
-    by_agents, on_units = verdicts(bug, number, folder)
-    assert by_agents is not None and kind_of(on_units) == kind_of(by_agents)
-
-
 @pytest.mark.parametrize(("name", "number"), SAMPLE)
 def test_planted_bugs(name: str, number: int, tmp_path: Path) -> None:
-    same_kind(name, number, tmp_path)
+    found = planted(name, number, tmp_path)
+    assert found.agents is not None and found.same
 
 
 @pytest.mark.planted
 @pytest.mark.parametrize(("name", "number"), SEEN)
 def test_every_planted_bug_that_units_see(name: str, number: int, tmp_path: Path) -> None:
-    same_kind(name, number, tmp_path)
+    found = planted(name, number, tmp_path)
+    assert found.agents is not None and found.same
+
+
+def test_bytes_are_read_again_through_caches(tmp_path: Path) -> None:
+    """A copy that no episode sees any more is one that another unit still reads."""
+    found = planted("tcp-acquire-keeps-the-line", 2, tmp_path, seed=43)
+    assert found.same and found.runs == 1
+    assert found.units.finding is not None
+    assert found.units.finding.headline.startswith("read-back by gpu1, episode 1, lane 0: ")
+
+
+def test_units_run_at_other_paces_until_they_fail_alike(tmp_path: Path) -> None:
+    found = planted("tcc-fill-overwrites-passing-store", 5, tmp_path, seed=43)
+    assert found.same and found.units.finding is not None
+    assert (found.pace, found.runs) == (20, 3)
+
+
+def test_units_may_fail_alone(tmp_path: Path) -> None:
+    found = planted("tcc-system-store-completes-nothing", 2, tmp_path, seed=43)
+    assert found.agents is None and found.units.finding is not None
+    assert found.runs == 1 and not found.same
 
 
 # ------------------------------------------------------------------ code
@@ -135,17 +140,16 @@ def mnemonics(code: bytes) -> list[str]:
 
 def test_every_access_is_in_the_code_once() -> None:
     """Counted in what the decoder makes of the code."""
-    program = gpu_program(next(islice(campaign(viper()).plans(), 14, None)).leg)
-    waves = list(coded(EpisodeCoder(program, 1 << 33, 1 << 34), range(program.episodes)))
-    accesses = stores_of_results = 0
+    program = gpu_leg(next(islice(campaign(viper()).plans(), 14, None)).leg).program
+    waves = list(coded(EpisodeCoder(program, 1 << 33), range(program.episodes)))
+    accesses = 0
     for wave in waves:
         assert len(wave.registers) <= 256
         names = mnemonics(wave.code)
-        assert names[-1] == "s_endpgm" and names.count("buffer_wbinvl1_vol") <= 1
+        assert names[-2:] == ["s_trap", "s_endpgm"] and names.count("buffer_wbinvl1_vol") <= 1
         accesses += sum(name.startswith("flat_") for name in names)
-        stores_of_results += len(wave.results)
     adds = 2 * int(program.adds().sum())
-    assert accesses == program.actions + adds + stores_of_results
+    assert accesses == program.actions + adds
     rows = [result.row for wave in waves for result in wave.results if result.row >= 0]
     assert len(set(rows)) == len(rows)
     assert {OPEN, CLOSE} < {result.row for wave in waves for result in wave.results}
@@ -154,7 +158,7 @@ def test_every_access_is_in_the_code_once() -> None:
 def test_an_episode_of_many_accesses_is_several_waves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(episode_code, "REGISTERS", 20)
     leg = next(islice(campaign(viper()).plans(), 13, None)).leg
-    outcome = on_units(leg, viper())
+    outcome = compared(leg, viper()).units
     assert outcome.finding is None and outcome.waves > 2 * outcome.episodes > 0
 
 
@@ -173,7 +177,8 @@ def test_the_command(file: Path) -> None:
     assert run.status == 0, run.err
     assert "leg 7 of seed 1 of GPU_VIPER, 10 episodes of GPU threads as 10 waves" in run.out
     assert "25 episodes of other agents are left out" in run.out
-    assert "all values are as expected" in run.out
+    assert "compute units: all values are as expected" in run.out
+    assert "agents, on the same episodes: all values are as expected" in run.out
 
 
 def test_a_broken_protocol_is_found(file: Path, tmp_path: Path) -> None:
@@ -182,7 +187,8 @@ def test_a_broken_protocol_is_found(file: Path, tmp_path: Path) -> None:
     leg = next(campaign(protocol, 2000).plans()).leg
     save_leg(leg, tmp_path / "found.leg")
     run = gcn("replay", str(tmp_path / "found.leg"), "--engine", "python", "-I", str(tmp_path))
-    assert run.status == 1 and "wrong-value: agent" in run.out
+    assert run.status == 1 and "compute units: wrong-value: agent gpu" in run.out
+    assert "the tester's agents, on the same episodes: " in run.out
 
 
 @pytest.mark.parametrize("option", [("--seed", "3"), ("--tccs", "2")])
@@ -202,4 +208,4 @@ def test_a_leg_without_gpu_threads() -> None:
     leg = next(islice(campaign(viper()).plans(), 3, None)).leg
     others = np.array([agent.kind == FETCH for agent in leg.program.agents])
     with pytest.raises(CannotRun, match="no episode of the leg is one of a GPU thread"):
-        gpu_program(replace(leg, program=leg.program.keep_agents(others)))
+        gpu_leg(replace(leg, program=leg.program.keep_agents(others)))
