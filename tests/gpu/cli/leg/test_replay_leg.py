@@ -76,7 +76,7 @@ SEEN = (
     ("tcp-leaves-a-transaction", 0),
     ("tcp-forgets-a-late-completion", 0),
     ("tcc-written-through-store-not-here", 2),
-    ("tcc-fill-overwrites-passing-store", 7),
+    ("tcc-fill-overwrites-passing-store", 11),
     ("tcc-store-loses-its-upper-half", 3),
     ("tcc-serves-dirty-bytes-as-a-line", 0),
     ("tcc-fill-buries-dirty-bytes", 0),
