@@ -31,15 +31,13 @@ from gpu.dispatch.occupancy import Limits
 from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.fp_environment import plain_afterwards
 from gpu.isa.instruction import Unit
-from gpu.isa.native.runs import BoundCode, native_runs
+from gpu.isa.native.runs import HOT, BoundCode, native_runs
 from gpu.isa.wave_registers import M0, Wave
 from gpu.trace import Trace
 
 TURN: Final = 256
 """Wave instructions after which the next wave has its turn (at the end of the block)."""
 LONGEST_BLOCK: Final = 64
-HOT: Final = 16
-"""A block is made native, as far as it can be, when it runs for this time."""
 
 _FREE: Final = (Control.NOTHING, Control.WAIT, Control.PRIORITY, Control.INVALIDATE)
 """Controls that mean nothing without time."""

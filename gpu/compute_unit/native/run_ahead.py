@@ -14,6 +14,7 @@ says so, in the order of issue.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from operator import length_hint
 from typing import Any, Final
 
@@ -36,9 +37,9 @@ from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 from gpu.isa.encoding.decoder import NotAnInstruction
 from gpu.isa.encoding.immediates import ANY_COUNT, split_wait
-from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
-from gpu.isa.wave_registers import M0
+from gpu.isa.native.runs import HOT, BoundCode, native_runs
+from gpu.isa.wave_registers import M0, Wave
 
 FAR: Final = 128
 """Records after which a wave stops."""
@@ -110,15 +111,21 @@ def uses_of(instruction: Instruction) -> int:
 class Stretch:
     """Instructions of registers alone, one behind the other; a branch is the last of its stretch.
 
-    ``uses``: the registers of all of them. ``packed``: their records, if no branch is taken;
-    ``taken``: the same by where the branch goes.
+    ``plain``: a function for each; ``code``: the same, or what waves execute instead that have the
+    registers. ``uses``: the registers of all of them. ``packed``: their records, if no branch is
+    taken; ``taken``: the same by where the branch goes. ``runs``: begun so far.
     """
 
-    __slots__ = ("bound", "count", "decoded", "each", "end", "packed", "start", "taken", "uses")
+    __slots__ = (
+        "code", "count", "decoded", "each", "end", "packed", "plain", "runs", "start", "taken",
+        "uses",
+    )  # fmt: skip
 
-    def __init__(self, decoded: list[DecodedInstruction], bound: list[BoundInstruction]) -> None:
+    def __init__(self, decoded: tuple[DecodedInstruction, ...]) -> None:
         self.decoded = decoded
-        self.bound = bound
+        bound = [each.execute for each in decoded if each.execute is not None]
+        self.plain = self.code = BoundCode(bound, range(len(decoded)), 0)
+        self.runs = 0
         self.count = len(decoded)
         self.start = decoded[0].instruction.address
         self.end = decoded[-1].end
@@ -129,6 +136,13 @@ class Stretch:
         for each in decoded:
             self.uses |= uses_of(each.instruction)
 
+    def code_for(self, wave: Wave) -> BoundCode:
+        """What a wave executes that begins it."""
+        self.runs += 1
+        if self.runs == HOT:
+            self.code = native_runs([each.instruction for each in self.decoded], self.plain)
+        return self.code if self.code.rows <= len(wave.u32) else self.plain
+
     def records(self, goes_to: int) -> bytes:
         """The records, if the program continues there."""
         if goes_to == self.end:
@@ -138,6 +152,13 @@ class Stretch:
             packed = b"".join((*self.each[:-1], bound_record(self.decoded[-1], goes_to)))
             self.taken[goes_to] = packed
         return packed
+
+
+@lru_cache(maxsize=1 << 12)
+def stretch_of(decoded: tuple[DecodedInstruction, ...]) -> Stretch:
+    """The stretch of these instructions. All units share it: which waves have executed it makes no
+    difference but for time."""
+    return Stretch(decoded)
 
 
 def bound_record(decoded: DecodedInstruction, goes_to: int) -> bytes:
@@ -268,10 +289,15 @@ class Ahead:
 
     def fetched(self, address: int, code: bytes) -> None:
         """These bytes were fetched from there."""
+        if address not in self._fresh:  # what ended there may continue
+            for start, stretch in list(self._stretches.items()):
+                if address - LONGEST < stretch.end <= address:
+                    del self._stretches[start]
+        elif self._code[address] != code:
+            self._stretches.clear()
+            self._others.clear()
         self._code[address] = code
         self._fresh.add(address)
-        self._stretches.clear()
-        self._others.clear()
 
     def forget(self) -> None:
         """Memory may hold other code now; what waves have in their buffers stays what it was."""
@@ -305,7 +331,6 @@ class Ahead:
     def _stretch(self, wave: AheadWave, start: int, fetched: int) -> Stretch | None:
         """The stretch that begins at an address; None if something else does."""
         decoded: list[DecodedInstruction] = []
-        bound: list[BoundInstruction] = []
         address = start
         while len(decoded) < LONGEST_STRETCH:
             try:
@@ -315,13 +340,12 @@ class Ahead:
             if each is None or each.execute is None:
                 break
             decoded.append(each)
-            bound.append(each.execute)
             address = each.end
             if each.unit is Unit.BRANCH:
                 break
         if not decoded:
             return None
-        stretch = Stretch(decoded, bound)
+        stretch = stretch_of(tuple(decoded))
         last = stretch.end - 1 & -self._size
         if all(first in self._fresh for first in range(start & -self._size, last + 1, self._size)):
             self._stretches[start] = stretch
@@ -359,12 +383,13 @@ class Ahead:
     def _execute_stretch(self, wave: AheadWave, stretch: Stretch, out: list[bytes]) -> bool:
         """Execute all of a stretch; returns whether it succeeded."""
         wave.pc = stretch.end
-        instructions = iter(stretch.bound)
+        code = stretch.code_for(wave)
+        instructions = iter(code.bound)
         try:
             for execute in instructions:
                 execute(wave)
         except WAVE_ERRORS as error:
-            place = len(stretch.bound) - length_hint(instructions) - 1
+            place = code.first[len(code.bound) - length_hint(instructions) - 1]
             out += stretch.each[:place]
             out.append(self._failed(wave, stretch.decoded[place], error))
             return False

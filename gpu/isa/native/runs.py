@@ -24,6 +24,8 @@ from gpu.isa.operand_types import TYPES
 from gpu.isa.semantics import SEMANTICS, Environment, Semantics
 from gpu.isa.wave_registers import EXEC, VCC
 
+HOT: Final = 16
+"""How often code runs before it is made native, as far as it can be."""
 _FORMS: Final = frozenset({"VOP1", "VOP2", "VOP3", "VOPC"})
 _MODIFIERS: Final = ("abs", "neg", "omod", "clamp")
 _SCALARS: Final = 128
