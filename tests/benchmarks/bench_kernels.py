@@ -4,7 +4,8 @@
 
 Four compiled kernels (tiled matrix product, reductions, CRC-32, prefix sums) run on a functional
 unit; in turn with them, the same number of ``np.add(a, b, out=c, where=mask)`` runs in a loop.
-Processor time counts. The rate of all four together has to be `LIMIT` of the additions' rate.
+Processor time counts. The rate of all four together has to be `LIMIT` of the additions' rate, which
+takes a C++ compiler.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.compute_unit.launching import Launch, put, run_launch
 from tests.gpu.kernels.stored import stored
 
-LIMIT = 0.12
+LIMIT = 0.9
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from gpu.compute_unit.native.ctypes_api import IssueEngineLibrary
 from gpu.compute_unit.native.layout import (
     LIST_ROOM,
     LOG_ROOM,
+    LOGGED,
     LOW_32_BITS,
     MOST_SIMDS,
     NO_WAVE,
     NONE,
     RECORD,
     Entry,
-    Logged,
     Reason,
     State,
 )
@@ -92,14 +92,14 @@ class IssueEngine:
         self._hang_detector = hang_detector
         self._state = State()
         self._list: ctypes.Array[ctypes.c_uint64] = (ctypes.c_uint64 * LIST_ROOM)()
-        self._log = (Logged * LOG_ROOM)()
+        self._log = ctypes.create_string_buffer(LOGGED.size * LOG_ROOM)
         self._next_ticks = (ctypes.c_uint64 * MOST_UNITS)()
         self._state.log = ctypes.addressof(self._log)
         self._state.next_ticks = ctypes.addressof(self._next_ticks)
         config = config_of(timing, limits, policy, memory.ports)
         self._at = library.new(config, self._state)
         weakref.finalize(self, library.free, self._at)
-        self._run = library.run
+        self._run, self._append, self._lower = library.run, library.append, library.lower
         self._run_external = ctypes.cast(
             backend.library.run_external,  # type: ignore[arg-type]
             ctypes.c_void_p,
@@ -247,7 +247,7 @@ class IssueEngine:
 
     def _run_ahead(self) -> bool:
         listed = self._list[: self._state.listed]
-        append = self._library.append
+        append = self._append
         for place, fetched in zip(listed[::2], listed[1::2], strict=True):
             wave = self.waves.get(place)
             if wave is None:
@@ -370,8 +370,8 @@ class IssueEngine:
         state, hang_detector = self._state, self._hang_detector
         count, state.logged = state.logged, 0
         assert count <= LOG_ROOM, "a run returns long before"
-        for logged in self._log[:count]:
-            entry, who, what = logged.entry, logged.who, logged.what
+        logged = bytes(memoryview(self._log)[: count * LOGGED.size])
+        for entry, who, what in LOGGED.iter_unpack(logged):
             if entry >= Entry.CODE:
                 self._code(entry, who, what)
                 continue
@@ -428,7 +428,7 @@ class IssueEngine:
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
         """Lower counters; returns whether that has ended the group."""
-        return bool(self._library.lower(self._at, wave.place, vm, lgkm))
+        return bool(self._lower(self._at, wave.place, vm, lgkm))
 
     def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""

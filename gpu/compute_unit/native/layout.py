@@ -95,13 +95,10 @@ STALLS: Final = (
 RECORD: Final = struct.Struct("=QQIIIHBBBBBB4x")
 """end, next, value, handle, amount, name, kind, place, pace, flat, banks, most_vm."""
 
+LOGGED: Final = struct.Struct("=III")
+"""An entry of the log: its kind, who, what."""
+
 _U64: Final = ctypes.c_uint64
-
-
-class Logged(ctypes.Structure):
-    """One entry of the log."""
-
-    _fields_ = [("entry", ctypes.c_uint32), ("who", ctypes.c_uint32), ("what", ctypes.c_uint32)]
 
 
 class State(ctypes.Structure):
