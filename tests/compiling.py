@@ -13,6 +13,8 @@ from runtime.native.toolchain.compiler import FLAGS, Compiler, NoCompiler, find_
 
 ROOT: Final = Path(__file__).parents[1]
 WARNINGS: Final = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-command-line-argument")
+CHECKED: Final = "-O0 -DSLICC_INVARIANTS"
+"""``$SLICC_CXXFLAGS`` of tests: little to compile, and our own invariants hold."""
 STRICT: Final = ("-Wconversion", "-Wno-sign-conversion")
 """For what we write or generate; numbers have the widths that the language says."""
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.compiling import CHECKED
+
 Golden = Callable[[str, str], None]
 
 # How long an example takes is the machine's business: one that is busy is no failure.
@@ -98,7 +100,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """What is not opt-in runs for milliseconds: to optimise takes longer than it saves."""
     opt_in = (item.get_closest_marker(name) for item in session.items for name in OPT_IN)
     if not any(opt_in):
-        os.environ.setdefault("SLICC_CXXFLAGS", "-O0")
+        os.environ.setdefault("SLICC_CXXFLAGS", CHECKED)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from protocols.loader import load_protocol
 from slicc.compiler import compile
+from tests.compiling import CHECKED
 from tests.planted.bug import TESTED, Bug, BugClass, plant_together
 from tests.planted.bugs import BUGS, BY_NAME, ELUSIVE
 from tests.planted.run import SEEDS, fast_engine, hunt, load_planted
@@ -62,7 +63,7 @@ def test_every_bug_compiles(protocol: str, tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def little_optimisation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of what a bug costs is compiling it, and the hunts are short."""
-    monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")
+    monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)
 
 
 @pytest.mark.parametrize("name", sampled(QUICK, 3))

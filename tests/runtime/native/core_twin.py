@@ -37,7 +37,9 @@ def library(source: str | Path, *options: str) -> ctypes.CDLL:
     """A C++ file, of this directory if not said otherwise, compiled and loaded; every function
     gives a 64-bit number."""
     target = Path(mkdtemp()) / "core.so"
-    compile_unit(HERE / source, HERE, flags=(*WARNINGS, "-O1", *options), output=target)
+    compile_unit(
+        HERE / source, HERE, flags=(*WARNINGS, "-O1", "-DSLICC_INVARIANTS", *options), output=target
+    )
     return ctypes.CDLL(str(target))
 
 

@@ -33,6 +33,7 @@ EXPORT u64 v_size() { return sizeof(Bench); }
 
 EXPORT void v_start(Bench* b) {
     System& s = b->system;
+    s.bytes = sizeof(Bench);
     s.topology.count[MachineType::TCP] = 5;
     s.topology.count[MachineType::TCC] = 3;
     s.topology.nodes = 8;

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
+from tests.compiling import CHECKED
 from tests.tester.native import solo
 
 WAYS = {
@@ -207,6 +208,6 @@ def write(directory: Path) -> Path:
 
 
 def load(directory: Path, monkeypatch: pytest.MonkeyPatch) -> LoadedProtocol:
-    monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")
+    monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)
     monkeypatch.setenv("XDG_CACHE_HOME", str(directory.parent / "solo-cache"))
     return load_protocol(str(write(directory)), native=True)

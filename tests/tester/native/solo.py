@@ -16,6 +16,7 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from tester.campaign.campaign import Campaign, Options
+from tests.compiling import CHECKED
 from tests.tester.native.equality import Summary, native_engine, run_in_python, run_natively
 
 FRAME = """
@@ -151,7 +152,7 @@ def check(
 
 
 def load(directory: Path, monkeypatch: pytest.MonkeyPatch, **parts: str) -> LoadedProtocol:
-    monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")
+    monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)
     monkeypatch.setenv("XDG_CACHE_HOME", str(directory.parent / "solo-cache"))
     return load_protocol(str(write(directory, **parts)), native=True)
 

@@ -14,6 +14,7 @@ from slicc.compiler import compile
 from slicc.ir.walk import expressions_in
 from tester.campaign.campaign import Campaign, Options
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS
+from tests.compiling import CHECKED
 from tests.tester.native.equality import native_engine, run_in_python, run_natively
 
 THIRD = re.compile(r"(atomicPartial\([^,;]*, [^,;]*), [^;]*\);")
@@ -49,7 +50,7 @@ def verdicts(protocol: LoadedProtocol, quiet: int) -> set[object]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")
+    monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)
 
 
 def test_without_a_third_argument_every_operation_is_logged(tmp_path: Path) -> None:

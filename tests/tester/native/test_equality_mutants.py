@@ -20,6 +20,7 @@ from runtime.errors import ProtocolError
 from runtime.native.system import NativeError
 from runtime.system.system import System
 from tester.campaign.campaign import Campaign, Options
+from tests.compiling import CHECKED
 from tests.sampling import sampled
 from tests.tester.native.equality import native_engine, run_in_python, run_natively
 
@@ -108,7 +109,7 @@ def test_many_mutants_end_alike(
 
 
 def check(name: str, seed: int, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLICC_CXXFLAGS", "-O0")  # they run for milliseconds
+    monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)  # they run for milliseconds
     monkeypatch.setenv("XDG_CACHE_HOME", str(directory / "cache"))
     rng = random.Random(seed)
     protocol = mutant(name, rng, directory)

@@ -34,8 +34,8 @@ static_assert(LINE_BYTES >= 8 && (LINE_BYTES & (LINE_BYTES - 1)) == 0);
 #define FLAT __attribute__((flatten))        // with all that it calls, but for what stands APART
 #define APART __attribute__((noinline))
 
-// A cheap invariant of our own code: checked in sanitizer builds, free in all others.
-#if defined(__SANITIZE_ADDRESS__) || defined(SLICC_INVARIANTS)
+// A cheap invariant of our own code: checked in tests and in sanitizer builds, free in all others.
+#ifdef SLICC_INVARIANTS
 #define INVARIANT(condition) ((condition) ? static_cast<void>(0) : __builtin_trap())
 #else
 #define INVARIANT(condition) static_cast<void>(0)

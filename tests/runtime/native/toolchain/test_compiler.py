@@ -160,7 +160,8 @@ def test_further_flags_come_last(monkeypatch: pytest.MonkeyPatch) -> None:
     clang = Compiler(("clang++",), "clang version 19")
     assert toolchain.all_flags(clang)[-3:] == (toolchain.FOR_CLANG[-1], "-g", "-DTEXT=a b")
     monkeypatch.setenv("SLICC_CXXFLAGS", "-fsanitize=undefined")
-    assert toolchain.all_flags(clang) == (*toolchain.FLAGS, "-fsanitize=undefined")
+    watched = (*toolchain.FLAGS, "-DSLICC_INVARIANTS", "-fsanitize=undefined")
+    assert toolchain.all_flags(clang) == toolchain.all_flags(gcc) == watched
     monkeypatch.setenv("SLICC_CXXFLAGS", "'half")
     with pytest.raises(ToolchainError, match="SLICC_CXXFLAGS='half: No closing quotation"):
         toolchain.all_flags(gcc)
