@@ -145,6 +145,7 @@ inline u64 offset_of(const Context& x, const T& thing) {
 // The thing that a handle names; the handle is not 0.
 template <class T>
 inline T& of_handle(const Context& x, u32 handle) {
+    INVARIANT((u64{handle} << 3) < x.s->bytes);
     return *reinterpret_cast<T*>(x.base + (u64{handle} << 3));
 }
 

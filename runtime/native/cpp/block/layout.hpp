@@ -14,7 +14,10 @@ struct Array {
     u64 count;
 
     T* in(const Context& x) const;
-    T& at(const Context& x, u64 index) const { return in(x)[index]; }
+    T& at(const Context& x, u64 index) const {
+        INVARIANT(index < count);
+        return in(x)[index];
+    }
 };
 
 // Slots of one size. Freed ones are taken again first, last freed first, so that they are still

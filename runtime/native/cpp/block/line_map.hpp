@@ -24,6 +24,7 @@ inline COLD __attribute__((noinline)) u32 line_lookup(Context& x, u64 address) {
     u64* addresses = map.addresses.in(x);
     const u32 mask = static_cast<u32>(map.table.count - 1);
     u32 place = static_cast<u32>((address * LINE_HASH) >> map.shift);
+    INVARIANT(map.used < map.table.count);
     for (; table[place]; place = (place + 1) & mask) {
         if (addresses[table[place] - 1] == address) return table[place] - 1;
     }
@@ -51,6 +52,7 @@ inline u32 line_in_window(Context& x, u64 address) {
 
 // The handle that a cache, table or directory keeps for a line.
 inline u32& line_place(const Context& x, u64 place, u32 line) {
+    INVARIANT(place * sizeof(u32) < x.place_stride && line < x.s->lines.capacity);
     return reinterpret_cast<u32*>(x.places + line * x.place_stride)[place];
 }
 
@@ -71,7 +73,10 @@ inline u32* line_places(Context& x, u64 address) {
     return x.recent_places;
 }
 
-inline u64 line_address_of(const Context& x, u32 index) { return x.line_addresses[index]; }
+inline u64 line_address_of(const Context& x, u32 index) {
+    INVARIANT(index < x.s->lines.used);
+    return x.line_addresses[index];
+}
 
 // Its places from `near` on will be looked at soon: let the processor fetch them meanwhile.
 inline void expect_places(const Context& x, u32 near, u32 line) {

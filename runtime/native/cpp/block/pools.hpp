@@ -41,6 +41,10 @@ inline T& pool_take(Context& x, Pool& pool) {
 template <class T>
 inline void pool_give(Context& x, Pool& pool, T& thing) {
     INVARIANT(pool.live > 0);
+    INVARIANT(offset_of(x, thing) >= pool.offset);
+    INVARIANT((offset_of(x, thing) - pool.offset) % pool.stride == 0);
+    INVARIANT((offset_of(x, thing) - pool.offset) / pool.stride < pool.used);
+    INVARIANT(pool.free != handle_of(x, thing));
     pool.live--;
     thing.next = pool.free;
     pool.free = handle_of(x, thing);
@@ -48,5 +52,6 @@ inline void pool_give(Context& x, Pool& pool, T& thing) {
 
 template <class T>
 inline T& pool_slot(const Context& x, const Pool& pool, u32 index) {
+    INVARIANT(index < pool.capacity + POOL_SPARE);
     return *reinterpret_cast<T*>(x.base + pool.offset + u64{index} * pool.stride);
 }

@@ -110,6 +110,7 @@ inline void controller_start(Context& x, Controller& c, const PlanWords& words) 
 // The next in-port, in polling order. Buffers get places in the order of their first port; NIL
 // stands for one whose messages never wait.
 inline void controller_port(Controller& c, u32 buffer, u32 rank) {
+    INVARIANT(c.ports < MAX_PORTS);
     u32 place = 0;
     while (place < c.buffers && c.port_buffer[place] != buffer) place++;
     if (place == c.buffers && buffer != NIL) c.port_buffer[c.buffers++] = buffer;
@@ -308,6 +309,7 @@ inline void controller_outgoingTransactionEnd(Context& x, const Controller& c, u
 // ---------------------------------------------------------------- stalling and waking
 
 inline WaitRow& wait_row(Context& x, const Controller& c, u64 line) {
+    INVARIANT(c.waiting != NIL);
     return controller_parts(x).waiting.in(x)[c.waiting + line_index(x, line)];
 }
 
@@ -325,8 +327,10 @@ inline void controller_stall_and_wait(Context& x, Controller& c, u32 port, u64 a
         return;
     }
     const u32 place = c.buffer_of_port[port];
+    INVARIANT(place < c.buffers);
     MessageBuffer_stall(x, c.port_buffer[place], address);
     const u32 rank = c.current == NIL ? 0 : c.rank_of_port[c.current];
+    INVARIANT(rank * c.buffers + place < 8 * sizeof(WaitRow));
     WaitRow& row = wait_row(x, c, address);
     row = static_cast<WaitRow>(row | WaitBits{1} << (rank * c.buffers + place));
 }
@@ -513,6 +517,7 @@ inline const T& peek(Context& x, u32 buffer) {
 
 // The wake-up begins: what transitions it may make.
 inline u32 controller_begin(Context& x, Controller& c) {
+    INVARIANT(c.current == NIL);
     x.controller = c.id;
     x.event = x.state = -1;
     x.site = x.action = 0;

@@ -185,9 +185,18 @@ struct RequesterParts {
 };
 
 inline RequesterParts& requester_parts(const Context& x) { return *x.requester_parts; }
-inline Requester& requester_at(const Context& x, u32 index) { return x.requesters[index]; }
-inline Access& access_at(const Context& x, u32 index) { return x.accesses[index]; }
-inline LineRequest& request_at(const Context& x, u32 index) { return x.requests[index]; }
+inline Requester& requester_at(const Context& x, u32 index) {
+    INVARIANT(index < x.s->requesters);
+    return x.requesters[index];
+}
+inline Access& access_at(const Context& x, u32 index) {
+    INVARIANT(index <= requester_parts(x).accesses_used);
+    return x.accesses[index];
+}
+inline LineRequest& request_at(const Context& x, u32 index) {
+    INVARIANT(index <= requester_parts(x).requests_used);
+    return x.requests[index];
+}
 
 inline LineQueue& line_queue(const Context& x, const Requester& r, u32 line) {
     return *reinterpret_cast<LineQueue*>(&line_place(x, r.places, line));
@@ -213,6 +222,7 @@ inline u32 access_new(Context& x) {
 
 inline void access_free(Context& x, u32 index) {
     RequesterParts& parts = requester_parts(x);
+    INVARIANT(index && parts.free_access != index);
     parts.accesses.at(x, index).link = parts.free_access;
     parts.free_access = index;
 }
@@ -234,6 +244,7 @@ inline u32 request_new(Context& x, u32 access, u32 line, i32 type, u64 lanes) {
         index = ++parts.requests_used;
     }
     ++parts.requests_live;
+    INVARIANT(access && parts.requests_live < parts.requests.count);
     LineRequest& request = parts.requests.at(x, index);
     request = LineRequest{};
     request.lanes = lanes;
@@ -246,6 +257,7 @@ inline u32 request_new(Context& x, u32 access, u32 line, i32 type, u64 lanes) {
 inline void request_free(Context& x, u32 index) {
     RequesterParts& parts = requester_parts(x);
     INVARIANT(parts.requests_live > 0);
+    INVARIANT(index && parts.free_request != index);
     --parts.requests_live;
     parts.requests.at(x, index).next = parts.free_request;
     parts.free_request = index;
@@ -288,9 +300,13 @@ inline bool requests_of_lines(Context& x, u32 index, i32 type, Queue& chain, u32
 
 // ---------------------------------------------------------------- rings
 
-inline u32 ring_first(const Context& x, u32 ring) { return request_at(x, ring).next; }
+inline u32 ring_first(const Context& x, u32 ring) {
+    INVARIANT(ring != 0);
+    return request_at(x, ring).next;
+}
 
 inline void ring_append(const Context& x, u32& ring, u32 index) {
+    INVARIANT(index && index != ring);
     LineRequest& request = request_at(x, index);
     if (ring) {
         LineRequest& last = request_at(x, ring);
@@ -303,6 +319,7 @@ inline void ring_append(const Context& x, u32& ring, u32 index) {
 }
 
 inline u32 ring_take(const Context& x, u32& ring) {
+    INVARIANT(ring != 0);
     LineRequest& last = request_at(x, ring);
     const u32 first = last.next;
     if (first == ring) {

@@ -41,6 +41,7 @@ inline void Requester_write_closed(Context& x, Requester& r, const Access& acces
     for (u32 waiting = client.release; waiting;) {
         Access& release = access_at(x, waiting);
         const u32 next = release.next_release;
+        INVARIANT(release.open > 0 && release.client == access.client);
         if (access.sequence >= release.sequence || --release.open) {
             before = waiting;
             waiting = next;
@@ -56,6 +57,7 @@ inline void Requester_write_closed(Context& x, Requester& r, const Access& acces
 // One part has been answered. Call after the client has been notified.
 inline void Requester_close_part(Context& x, Requester& r, u32 index) {
     Access& access = access_at(x, index);
+    INVARIANT(access.open > 0);
     if (--access.open) return;
     if (access.kind == AccessKind::STORE || access.kind == AccessKind::ATOMIC) {
         Requester_write_closed(x, r, access);
@@ -80,6 +82,7 @@ inline Waiter& waiter_at(const Context& x, u32 name) {
 
 inline void waiter_append(const Context& x, Queue& queue, u32 name, Standing standing) {
     Waiter& waiter = waiter_at(x, name);
+    INVARIANT(waiter.standing == Standing::NEITHER && standing != Standing::NEITHER);
     waiter.standing = standing;
     waiter.previous = queue.last;
     waiter.next = 0;
@@ -93,6 +96,7 @@ inline void waiter_append(const Context& x, Queue& queue, u32 name, Standing sta
 
 inline void waiter_remove(const Context& x, Queue& queue, u32 name) {
     Waiter& waiter = waiter_at(x, name);
+    INVARIANT(waiter.standing != Standing::NEITHER);
     waiter.standing = Standing::NEITHER;
     if (waiter.previous) {
         waiter_at(x, waiter.previous).next = waiter.next;
@@ -108,6 +112,7 @@ inline void waiter_remove(const Context& x, Queue& queue, u32 name) {
 
 inline void grant_remove(const Context& x, Requester& r, u32 name) {
     waiter_remove(x, r.granted, name);
+    INVARIANT(r.kept[(name - 1) % REFUSED_NUM] >= waiter_at(x, name).need);
     r.kept[(name - 1) % REFUSED_NUM] -= waiter_at(x, name).need;
     INVARIANT(r.grants > 0);
     --r.grants;
@@ -304,6 +309,7 @@ inline u32 resident_lines(Context& x, const Requester& r) {
                            if (mark.stamp == stamp) return;
                            mark.stamp = stamp;
                        }
+                       INVARIANT(count < parts.sorted.count);
                        found[count++] = entry.address;
                    });
         sort_lines(x, found + first, count - first);

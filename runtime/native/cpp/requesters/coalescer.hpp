@@ -15,6 +15,7 @@
 // ---------------------------------------------------------------- issue
 
 inline void Coalescer_queue(Context& x, Requester& r, const Queue& chain, bool token) {
+    INVARIANT(chain.first && chain.last);
     request_at(x, chain.last).last = true;
     request_at(x, chain.last).token = token;
     requests_queue(x, r.uncoalesced, chain);
@@ -30,6 +31,7 @@ inline bool Coalescer_issue_vector(Context& x, Requester& r, u32 index) {
     Queue chain;
     const u32 requests = access.crosses ? coalesce_across(x, index, chain)
                                         : coalesce(x, r, index, r.one_request_per_lane, chain);
+    INVARIANT(r.tokens >= need);
     r.tokens -= need;
     Requester_accept(x, r, access, requests, need);
     u64 sequence = access.sequence;
@@ -141,6 +143,7 @@ inline void Coalescer_send(Context& x, Requester& r, u32 index) {
 inline void Coalescer_admit(Context& x, Requester& r, u32 index) {
     u32& ring = line_queue(x, r, request_at(x, index).line).requests;
     const bool first = !ring;
+    INVARIANT(r.count < r.max_outstanding);
     ++r.count;
     ring_append(x, ring, index);
     if (first) Coalescer_send(x, r, index);
@@ -183,6 +186,7 @@ inline void Coalescer_admit_instructions(Context& x, Requester& r) {
         ++r.coalesced;
         if (!token) continue;
         ++r.tokens;
+        INVARIANT(r.tokens <= r.max_tokens);
         returned = true;
     }
     if (r.uncoalesced.first && room) schedule(x, r.consumer, tick + 1);
@@ -202,6 +206,7 @@ inline i64 Coalescer_free(Context& x, const Requester& r, RefusalReason reason) 
 // Take the answered head request out and send the next one of its line.
 inline void Coalescer_finish(Context& x, Requester& r, const LineRequest& request) {
     u32& ring = line_queue(x, r, request.line).requests;
+    INVARIANT(&request == &request_at(x, ring_first(x, ring)));
     ring_take(x, ring);
     if (ring) Coalescer_send(x, r, ring_first(x, ring));
     INVARIANT(r.count > 0);
@@ -230,6 +235,7 @@ inline void Coalescer_complete(Context& x, Requester& r, u32 before) {
         request_at(x, before).beside = request.beside;
         if (newest == index) newest = before;
     }
+    INVARIANT(request.accepted && request.completed);
     client_store_completed(x, access_at(x, request.access), request.lanes, request.line);
     Coalescer_over(x, r, index);
 }
@@ -253,6 +259,7 @@ inline void Coalescer_logged(Context& x, const LineRequest& request, const Acces
     u64 left = request.lanes;
     u32 node = data.log;
     for (u32 place = expected; place--;) {
+        INVARIANT(left != 0);
         const u32 lane = 63 - static_cast<u32>(__builtin_clzll(left));
         const LogNode& before = of_handle<LogNode>(x, node);
         const u8* bytes = reinterpret_cast<const u8*>(before.data);

@@ -106,6 +106,7 @@ inline void Dma_over(Context& x, Requester& r, u32 index) {
     INVARIANT(r.count > 0);
     --r.count;
     RequesterParts& parts = requester_parts(x);
+    INVARIANT(parts.transfers_used > 0);
     parts.free_transfers.at(x, --parts.transfers_used) = static_cast<u32>(request.transfer);
     if (access.kind == AccessKind::LOAD) {
         client_loaded(x, access, request.lanes, line, Dma_bytes(x, request));
@@ -124,6 +125,7 @@ inline void Dma_advance(Context& x, Requester& r, u32 index, u32 length) {
     u32& ring = line_queue(x, r, request.line).requests;
     ring_take(x, ring);
     if (ring) Dma_send(x, r, request_at(x, ring_first(x, ring)));
+    INVARIANT(length && request.done + length <= access_at(x, request.access).size);
     request.done += length;
     if (request.done == access_at(x, request.access).size) return Dma_over(x, r, index);
     request.line = line_index(x, line_address_of(x, request.line) + LINE_MASK + 1);

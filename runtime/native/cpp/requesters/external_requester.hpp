@@ -158,6 +158,7 @@ inline void client_loaded(Context& x, Access& access, u64 lanes, u32 line, const
     lanes_in_line(addresses, access.size, lanes, line_address_of(x, line),
                   [&](u32 lane, u32 byte, u32 offset, u32 count) {
                       __builtin_memcpy(to + lane * access.size + byte, bytes + offset, count);
+                      INVARIANT(access.pending >= count);
                       access.pending -= count;
                   });
     if (!access.pending) External_answer(x, access, AnswerKind::LOADED);
@@ -177,6 +178,7 @@ inline void client_stored(Context& x, Access& access, u64 lanes, u32 line) {
 }
 
 inline void client_store_completed(Context& x, Access& access, u64 lanes, u32 line) {
+    INVARIANT(access.uncompleted >= external_count(x, access, lanes, line));
     access.uncompleted -= external_count(x, access, lanes, line);
     if (!access.uncompleted) External_answer(x, access, AnswerKind::PERFORMED);
 }
@@ -187,6 +189,7 @@ inline void client_atomic_done(Context& x, Access& access, u64 lanes, const u64*
     for (; lanes; lanes &= lanes - 1, ++place) {
         const u32 lane = static_cast<u32>(__builtin_ctzll(lanes));
         if (values) store_bytes(to + lane * access.size, old[place], access.size);
+        INVARIANT(access.pending >= access.size);
         access.pending -= access.size;
     }
     if (access.pending) return;

@@ -29,6 +29,7 @@ inline bool AcquireWalk_busy(const Context& x, const Requester& r) {
 inline bool AcquireWalk_begin(Context& x, Requester& r, u32 access) {
     const u32 count = resident_lines(x, r);
     const u64* lines = requester_parts(x).sorted.in(x);
+    INVARIANT(!r.walk_parts && !r.walk_access);
     r.walk_access = access;
     for (u32 i = 0; i < count; ++i) line_queue(x, r, line_index(x, lines[i])).walked = 1;
     r.walk_parts = count;
@@ -43,6 +44,7 @@ inline bool AcquireWalk_begin(Context& x, Requester& r, u32 access) {
 inline void AcquireWalk_nothing(Requester& r) { r.walk_access = 0; }
 
 inline void AcquireWalk_part_done(Context& x, Requester& r) {
+    INVARIANT(r.walk_parts > 0 && r.walk_access);
     if (--r.walk_parts) return;
     const u32 access = r.walk_access;
     r.walk_access = 0;

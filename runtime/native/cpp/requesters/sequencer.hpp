@@ -127,6 +127,7 @@ inline i64 Sequencer_free(const Requester& r, RefusalReason reason) {
 // Send a REPLACEMENT for every resident line and notify requester `owner` when all are answered.
 // False when nothing is resident; `owner` is not notified then. One walk at a time.
 inline bool Sequencer_begin_walk(Context& x, Requester& r, u32 owner) {
+    INVARIANT(!r.walk_parts);
     const u32 count = resident_lines(x, r);
     if (!count) return false;
     r.walk_parts = count;
@@ -137,6 +138,7 @@ inline bool Sequencer_begin_walk(Context& x, Requester& r, u32 owner) {
 
 // Notify `watcher` once, when the walk that is under way has ended.
 inline void Sequencer_watch_walk(const Context& x, Requester& r, Requester& watcher) {
+    INVARIANT(r.walk_parts > 0);
     watcher.next_watcher = 0;
     if (r.watchers.last) {
         requester_at(x, r.watchers.last - 1).next_watcher = watcher.index + 1;
@@ -163,6 +165,7 @@ inline void Sequencer_invL1Callback(Context& x, u32 requester) {
     if (!r) return;
     if (!r->walk_parts) return fail(x, ErrorKind::BAD_CALLBACK);
     if (--r->walk_parts) return;
+    INVARIANT(r->walk_owner > 0);
     Requester& owner = requester_at(x, r->walk_owner - 1);
     u32 watcher = r->watchers.first;
     r->watchers = {};

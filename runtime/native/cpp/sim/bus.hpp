@@ -8,6 +8,7 @@
 #include "sim/network.hpp"
 
 inline MessageBuffer& bus_receiver(const Context& x, const NetworkPort& port, u32 node) {
+    INVARIANT(x.routes[port.routes + node]);
     return message_buffer(x, x.channels[x.routes[port.routes + node] - 1].buffer);
 }
 
@@ -82,6 +83,7 @@ inline void bus_transfer(Context& x, NetworkPort& port, Message& message) {
         only = {};
         NetDest_add_node(only, node);
         const u32 buffer = x.channels[x.routes[port.routes + node] - 1].buffer;
+        INVARIANT(slots_available(x, message_buffer(x, buffer), 1));
         if (!slots_take(x, message_buffer(x, buffer), 1)) return false;
         received->target = buffer;
         post(x, *received, received->arrival);
@@ -128,6 +130,7 @@ inline COLD void bus_arbitrate(Context& x) {
 // The message is due.
 inline COLD void bus_request(Context& x, Message& message) {
     Bus& bus = x.s->bus;
+    INVARIANT((bus.head == 0) == (bus.tail == 0));
     message.next = 0;
     (bus.tail ? of_handle<Message>(x, bus.tail).next : bus.head) = message.self;
     bus.tail = message.self;

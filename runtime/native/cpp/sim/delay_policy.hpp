@@ -107,6 +107,7 @@ inline u64 next_delay(Context& x, const T& channel, Message& message) {
     const u32 line = line_index(x, address);
     message.line = line;
     __builtin_prefetch(x.recent_places + channel.near, 1);
+    INVARIANT(channel.delays * sizeof(u32) < x.place_stride);
     u32& state = x.recent_places[channel.delays];
     if (UNLIKELY(s.delay_policy == DELAY_SCRIPTED)) {  // the state counts messages
         state++;

@@ -29,6 +29,7 @@ inline COLD void far_push(Context& x, u64 tick, u32 item, bool wake) {
         pool_exhausted(x, POOL_FAR, e.far.count);
         return;
     }
+    INVARIANT(tick > e.now);
     FarItem* heap = e.far.in(x);
     const FarItem added = {tick, e.far_order++, item, wake};
     u64 place = e.far_count++;
@@ -63,6 +64,7 @@ inline void wheel_occupy(EngineState& e, u32 slot) { e.occupied[slot] = 1; }
 
 inline void wheel_wake(Context& x, u32 slot, u32 consumer) {
     EngineState& e = x.s->engine;
+    INVARIANT(slot < WHEEL && consumer < 64 * e.words);
     wheel_occupy(e, slot);
     x.wakes[slot * e.words + (consumer >> 6)] |= u64{1} << (consumer & 63);
 }
@@ -74,6 +76,7 @@ inline u32 wheel_front(const Context& x, const WheelSlot& list) {
 }
 
 inline void wheel_append(Context& x, u32 slot, Message& item) {
+    INVARIANT(slot < WHEEL);
     WheelSlot& list = x.wheel[slot];
     INVARIANT(item.self == handle_of(x, item));
     wheel_occupy(x.s->engine, slot);
@@ -88,6 +91,7 @@ inline void wheel_start(Context& x) {
 
 // Let a consumer run in a further round of the current tick.
 inline void flag_consumer(Context& x, u32 consumer) {
+    INVARIANT(consumer < 64 * x.s->engine.words);
     x.pending[consumer >> 6] |= u64{1} << (consumer & 63);
 }
 
@@ -195,6 +199,7 @@ inline COLD void limbo_tables(Context& x) {
     while (limbo.entries) {
         AbstractCacheEntry& entry = of_handle<AbstractCacheEntry>(x, limbo.entries);
         limbo.entries = entry.next;
+        INVARIANT(entry.limbo && entry.live);
         entry.limbo = 0;
         if (entry.cache == NIL) {
             entry.live = 0;
@@ -204,6 +209,7 @@ inline COLD void limbo_tables(Context& x) {
     while (limbo.records) {
         TbeHeader& record = of_handle<TbeHeader>(x, limbo.records);
         limbo.records = record.next;
+        INVARIANT(record.live && !record.used);
         record.live = 0;
         pool_give(x, x.s->records.at(x, record.machine), record);
     }
@@ -231,6 +237,7 @@ inline void deliver_slot(Context& x, u32 slot) {
     list.tail = wheel_front(x, list);
     while (handle) {
         Message& item = of_handle<Message>(x, handle);
+        INVARIANT(item.self == handle);
         handle = item.next;
         __builtin_prefetch(&of_handle<Message>(x, handle));
         deliver(x, item);
@@ -262,6 +269,7 @@ inline void run_tick(Context& x, u64 tick) {
     const u32 words = e.words;
     const u32 slot = tick & (WHEEL - 1);
     INVARIANT(tick >= e.now);
+    INVARIANT(!e.far_count || e.far.at(x, 0).tick >= tick);
     u64* const flags = e.flags.in(x);
     u64* const pending = x.pending;
     e.now = tick;

@@ -12,7 +12,10 @@
 inline void message_default(Context& x, Message& message, u16 type);  // generated
 union AnyMessage;
 
-inline MessageBuffer& message_buffer(const Context& x, u32 buffer) { return x.buffers[buffer]; }
+inline MessageBuffer& message_buffer(const Context& x, u32 buffer) {
+    INVARIANT(buffer < x.s->buffers);
+    return x.buffers[buffer];
+}
 
 // ---------------------------------------------------------------- messages
 
@@ -31,6 +34,7 @@ inline T& new_message(Context& x) {
 // Give a message up that the running wake-up may still look at.
 inline void message_to_limbo(Context& x, Message& message) {
     Limbo& limbo = x.s->limbo;
+    INVARIANT(message.type && x.s->messages.live > 0);
     message.type = 0;
     of_handle<Message>(x, limbo.last_message).next = message.self;
     limbo.last_message = message.self;
@@ -73,6 +77,7 @@ inline bool slots_take(Context& x, T& holder, u32 count) {
 // Free one slot, visibly from the next tick on.
 template <class T>
 inline void slots_release(Context& x, T& holder) {
+    INVARIANT(holder.capacity > 0);
     INVARIANT(holder.taken > 0);
     holder.taken--;
     if (holder.freed_tick != now(x)) {
@@ -86,6 +91,7 @@ inline void slots_release(Context& x, T& holder) {
 
 inline void queue_append(Context& x, MessageBuffer& b, Message& message) {
     INVARIANT((b.head == 0) == (b.count == 0));
+    INVARIANT(!b.head || !of_handle<Message>(x, b.tail).next);
     INVARIANT(message.self == handle_of(x, message));
     message.next = 0;
     u8* const first = reinterpret_cast<u8*>(&b.head);
@@ -97,6 +103,7 @@ inline void queue_append(Context& x, MessageBuffer& b, Message& message) {
 }
 
 inline void queue_prepend(MessageBuffer& b, Message& message) {
+    INVARIANT((b.head == 0) == (b.count == 0));
     message.next = b.head;
     if (!b.head) b.tail = message.self;
     b.head = message.self;
@@ -105,6 +112,7 @@ inline void queue_prepend(MessageBuffer& b, Message& message) {
 
 inline Message& queue_pop(Context& x, MessageBuffer& b) {
     INVARIANT(b.head != 0);
+    INVARIANT(of_handle<Message>(x, b.head).type);
     Message& message = of_handle<Message>(x, b.head);
     b.head = message.next;
     INVARIANT(b.count > 0);
@@ -273,6 +281,7 @@ inline void MessageBuffer_delay_head(Context& x, u32 buffer, i64 latency) {
 // ---------------------------------------------------------------- stalling
 
 inline StallList& stall_list(const Context& x, const MessageBuffer& b, u32 line) {
+    INVARIANT(line < x.s->lines.capacity && b.stalls < x.s->stall_rows);
     return x.s->stalls.in(x)[u64{line} * x.s->stall_rows + b.stalls];
 }
 
@@ -330,6 +339,7 @@ inline u32 sort_by_age(Context& x, u32 head, u32& last) {
 inline bool wake_line(Context& x, MessageBuffer& b, u32 line) {
     StallList& list = stall_list(x, b, line);
     if (!list.head) return false;
+    INVARIANT(!of_handle<Message>(x, list.tail).next);
     u32 last = list.head;
     u32 head = list.head;
     if (of_handle<Message>(x, head).next) head = sort_by_age(x, head, last);
@@ -376,6 +386,7 @@ inline bool MessageBuffer_wake_all(Context& x, u32 buffer) {
             }
         }
         if (found == NIL) break;
+        INVARIANT(first || lowest > after);
         after = lowest;
         wake_line(x, b, found);
     }

@@ -16,7 +16,10 @@ inline COLD void bus_arbitrate(Context& x);
 inline COLD void bus_request(Context& x, Message& message);
 inline COLD void bus_send(Context& x, u32 port, Message& message, i64 latency, bool bypass);
 
-inline NetworkPort& network_port(const Context& x, u32 port) { return x.ports[port]; }
+inline NetworkPort& network_port(const Context& x, u32 port) {
+    INVARIANT(port < x.s->ports);
+    return x.ports[port];
+}
 
 inline bool NetworkPort_areNSlotsAvailable(const Context& x, u32 port, i64 count) {
     return slots_available(x, network_port(x, port), count);
@@ -34,6 +37,7 @@ inline void channel_handed_over(Context& x, NetworkPort& port, Message& message)
     if (message.flight) {
         Flight& flight = of_handle<Flight>(x, message.flight);
         message.flight = 0;
+        INVARIANT(flight.left > 0);
         if (--flight.left) return;
         pool_give(x, x.s->flights, flight);
     }
@@ -41,6 +45,7 @@ inline void channel_handed_over(Context& x, NetworkPort& port, Message& message)
 }
 
 inline void channel_hand_over(Context& x, Message& message) {
+    INVARIANT(message.target < x.s->channels.count);
     const Channel& channel = x.channels[message.target];
     NetworkPort& port = network_port(x, channel.port);
     if (!slots_take(x, message_buffer(x, channel.buffer), 1)) return;
@@ -86,6 +91,7 @@ inline COLD void buffer_admit(Context& x, u32 buffer) {
 inline void channel_send(Context& x, u32 index, NetworkPort& port, Message& message, i64 latency,
                          bool bypass) {
     EngineState& e = x.s->engine;
+    INVARIANT(index < x.s->channels.count);
     Channel& channel = x.channels[index];
     message.sequence = e.sequence++;
     if (UNLIKELY(latency < 0)) {
@@ -132,6 +138,7 @@ inline void network_multicast(Context& x, NetworkPort& port, Message& message, c
             }
         }
     }
+    INVARIANT(count > 1);
     if (UNLIKELY(port.capacity)) {
         if (!slots_take(x, port, 1)) return;
         Flight& flight = pool_take<Flight>(x, x.s->flights);

@@ -9,6 +9,7 @@
 #include "block/line_map.hpp"
 
 inline TimerTable& timer_table(const Context& x, u32 timer) {
+    INVARIANT(timer < x.s->library.timers_used);
     return x.s->library.timers.in(x)[timer];
 }
 
@@ -35,6 +36,7 @@ inline bool alarm_before(const Alarm& one, const Alarm& other) {
 }
 
 inline void timer_put(Context& x, const TimerTable& t, u32 position, const Alarm& alarm) {
+    INVARIANT(position < t.count);
     timer_alarms(x, t)[position] = alarm;
     timer_place(x, t, alarm.address) = position + 1;
 }
@@ -74,6 +76,7 @@ inline void TimerTable_unset(Context& x, u32 timer, u64 address) {
         return;
     }
     const u32 position = place - 1;
+    INVARIANT(timer_alarms(x, t)[position].address == address);
     place = 0;
     INVARIANT(t.count > 0);
     t.count--;

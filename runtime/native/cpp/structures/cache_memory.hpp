@@ -12,7 +12,10 @@
 #include "block/pools.hpp"
 #include "structures/replacement_policy.hpp"
 
-inline CacheMemory& cache_memory(const Context& x, u32 cache) { return x.caches[cache]; }
+inline CacheMemory& cache_memory(const Context& x, u32 cache) {
+    INVARIANT(cache < x.s->caches);
+    return x.caches[cache];
+}
 
 // ---------------------------------------------------------------- entries
 
@@ -38,6 +41,7 @@ inline AbstractCacheEntry* new_entry(Context& x, u32 machine) {
 
 // It is nowhere now; the running wake-up may still look at it.
 inline void detach_entry(Context& x, AbstractCacheEntry& entry) {
+    INVARIANT(entry.live);
     entry.cache = NIL;
     if (entry.limbo) return;
     entry.limbo = 1;
@@ -50,6 +54,7 @@ inline COLD void CacheMemory_show(Context& x, AbstractCacheEntry& entry, bool vi
     CacheMemory& c = cache_memory(x, entry.cache);
     u32& shown = line_places(x, entry.address)[c.visible];
     u32& free = in_block<u32>(x, c.free)[entry.set];
+    INVARIANT(visible ? free > 0 && c.hidden > 0 : free < c.ways);
     shown = visible ? entry.self : 0;
     free += visible ? -1u : 1u;
     c.hidden += visible ? -1u : 1u;
@@ -88,6 +93,7 @@ inline u64 cache_set(const CacheMemory& c, u64 address) {
 }
 
 inline u32& cache_frame(const Context& x, const CacheMemory& c, u64 set, u32 way) {
+    INVARIANT(set < c.sets && way < c.ways);
     return in_block<u32>(x, c.frames)[set * c.ways + way];
 }
 
@@ -128,6 +134,7 @@ inline u64 CacheMemory_cacheProbe(Context& x, u32 cache, u64 address) {
         return 0;
     }
     const u32 victim = cache_frame(x, c, set, replacement_victim(x, c, set));
+    INVARIANT(victim != 0);
     const u64 leaving = of_handle<AbstractCacheEntry>(x, victim).address;
     count_victim(cache, leaving);
     return leaving;
@@ -194,6 +201,9 @@ inline void CacheMemory_deallocate(Context& x, u32 cache, u64 address) {
     }
     count_given_up(cache, address);
     AbstractCacheEntry& entry = of_handle<AbstractCacheEntry>(x, visible);
+    INVARIANT(entry.cache == cache && entry.address == address);
+    INVARIANT(cache_frame(x, c, entry.set, entry.way) == entry.self);
+    INVARIANT(in_block<u32>(x, c.free)[entry.set] < c.ways);
     visible = 0;
     cache_frame(x, c, entry.set, entry.way) = 0;
     in_block<u32>(x, c.free)[entry.set]++;
@@ -337,6 +347,7 @@ inline void CacheMemory_htmAbortTransaction(Context& x, u32 cache) {
 // readable until the wake-up is over.
 
 inline PerfectCacheMemory& perfect_cache(const Context& x, u32 table) {
+    INVARIANT(table < x.s->library.perfect_used);
     return x.s->library.perfect.in(x)[table];
 }
 

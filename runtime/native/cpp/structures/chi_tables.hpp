@@ -53,6 +53,8 @@ inline TriggerItem<T>& trigger_made(Context& x, const T& value, bool nonblocking
 template <class T>
 inline void trigger_append(Context& x, TriggerQueue<T>& q, const T& value, bool nonblocking) {
     const u32 item = handle_of(x, trigger_made(x, value, nonblocking));
+    INVARIANT((q.head == 0) == (q.count == 0));
+    INVARIANT(!q.head || !trigger_item<T>(x, q.tail).next);
     (q.head ? trigger_item<T>(x, q.tail).next : q.head) = item;
     q.tail = item;
     q.count++;
@@ -300,6 +302,7 @@ inline bool ExpectedMap_equal(const Context&, const ExpectedMap& a, const Expect
 // ---------------------------------------------------------------- slots
 
 inline TBEStorage& tbe_storage(const Context& x, u32 storage) {
+    INVARIANT(storage < x.s->library.storages_used);
     return x.s->library.storages.in(x)[storage];
 }
 
@@ -359,7 +362,9 @@ inline i32 TBEStorage_addEntryToNewSlot(Context& x, u32 storage) {
         fail(x, ErrorKind::TABLE_FULL);
         return 0;
     }
+    INVARIANT(s.reserved >= 0 && s.available <= s.capacity);
     const u32 slot = storage_free(x, s)[--s.available];
+    INVARIANT(slot < s.capacity && !storage_users(x, s)[slot]);
     storage_users(x, s)[slot] = 1;
     return static_cast<i32>(slot);
 }

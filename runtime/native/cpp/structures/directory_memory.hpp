@@ -8,6 +8,7 @@
 #include "types/net_dest.hpp"
 
 inline DirectoryMemory& directory_memory(const Context& x, u32 directory) {
+    INVARIANT(directory < x.s->directories_used);
     return x.s->directories.in(x)[directory];
 }
 
@@ -39,6 +40,7 @@ inline bool DirectoryMemory_isPresent(Context& x, u32 directory, u64 address) {
 inline AbstractCacheEntry* DirectoryMemory_lookup(Context& x, u32 directory, u64 address) {
     const DirectoryMemory& d = directory_memory(x, directory);
     const u32 handle = directory_place(x, d, address);
+    INVARIANT(!handle || directory_owns(x, d, address));
     if (LIKELY(handle)) return &of_handle<AbstractCacheEntry>(x, handle);
     if (UNLIKELY(!directory_owns(x, d, address))) fail(x, ErrorKind::UNDELIVERABLE);
     return nullptr;

@@ -19,6 +19,7 @@ enum MemoryLine : u8 { MEMORY_UNKNOWN, MEMORY_INITIAL, MEMORY_WRITTEN };
 inline u64* memory_line(Context& x, u64 address, bool write) {
     MemoryState& m = x.s->memory;
     const u32 line = line_index(x, address);
+    INVARIANT(line < m.state.count);
     u64* data = m.image.in(x) + u64{line} * LINE_WORDS;
     u8& state = m.state.in(x)[line];
     if (UNLIKELY(state == MEMORY_UNKNOWN)) {

@@ -20,6 +20,7 @@ inline u32 PersistentTable_create(Context& x) {
 
 inline PersistentRow& persistent_row(Context& x, u32 table, u64 address) {
     const PersistentTable& t = x.s->library.persistent.in(x)[table];
+    INVARIANT(table < x.s->library.persistent_used);
     return in_block<PersistentRow>(x, t.rows)[line_index(x, address)];
 }
 
@@ -47,6 +48,7 @@ inline void PersistentTable_persistentRequestLock(Context& x, u32 table, u64 add
     }
     NetDest_add(x, row.starving, locker);
     if (kind == AccessType::Write) NetDest_add(x, row.writing, locker);
+    INVARIANT(NetDest_isSuperset(x, row.starving, row.writing));
 }
 
 // A requester is satisfied.
@@ -60,6 +62,7 @@ inline void PersistentTable_persistentRequestUnlock(Context& x, u32 table, u64 a
     NetDest_remove(x, row.starving, unlocker);
     NetDest_remove(x, row.marked, unlocker);
     NetDest_remove(x, row.writing, unlocker);
+    INVARIANT(NetDest_isSuperset(x, row.starving, row.marked));
 }
 
 // Whether a requester may start to starve: nothing is marked, and it does not yet.

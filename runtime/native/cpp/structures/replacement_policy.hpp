@@ -38,6 +38,7 @@ inline COLD void tree_point(Context& x, const CacheMemory& c, u64 set, u32 way, 
 
 // The way was used (also: filled).
 inline void replacement_touch(Context& x, CacheMemory& c, u64 set, u32 way) {
+    INVARIANT(set < c.sets && way < c.ways);
     u64* touched = in_block<u64>(x, c.touched);
     if (c.tree_words == 0) {
         touched[set * c.ways + way] = ++c.clock;
@@ -76,5 +77,6 @@ inline u32 replacement_victim(const Context& x, const CacheMemory& c, u64 set) {
     const u64* tree = touched + set * c.tree_words;
     u32 node = 1;
     while (node < c.ways) node = 2 * node + (tree[node >> 6] >> (node & 63) & 1);
+    INVARIANT(node - c.ways < c.ways);
     return node - c.ways;
 }

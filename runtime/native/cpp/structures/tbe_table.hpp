@@ -9,7 +9,10 @@
 #include "block/pools.hpp"
 #include "structures/replacement_policy.hpp"
 
-inline TBETable& tbe_table(const Context& x, u32 table) { return x.tables[table]; }
+inline TBETable& tbe_table(const Context& x, u32 table) {
+    INVARIANT(table < x.s->tables_used);
+    return x.tables[table];
+}
 
 // The next table of a machine; called once for each when the system is built.
 inline u32 TBETable_create(Context& x, u32 machine, u64 capacity) {
@@ -64,6 +67,7 @@ inline void TBETable_deallocate(Context& x, u32 table, u64 address) {
     }
     TbeHeader& record = of_handle<TbeHeader>(x, place);
     INVARIANT(record.used && record.live && record.table == table);
+    INVARIANT(record.address == address && record.self == place);
     place = 0;
     INVARIANT(t.count > 0);
     t.count--;

@@ -19,6 +19,7 @@ struct SystemParts {
 // ---------------------------------------------------------------- consumers
 
 inline Controller& controller(const Context& x, u32 id) {
+    INVARIANT(id < x.s->controllers);
     return *reinterpret_cast<Controller*>(x.controllers + u64{id} * CONTROLLER_STRIDE);
 }
 

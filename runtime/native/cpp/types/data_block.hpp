@@ -130,7 +130,10 @@ inline bool WriteMask_equal(const Context&, const WriteMask& one, const WriteMas
 
 // ---------------------------------------------------------------- blocks
 
-inline LogNode& log_node(const Context& x, u32 handle) { return of_handle<LogNode>(x, handle); }
+inline LogNode& log_node(const Context& x, u32 handle) {
+    INVARIANT(handle && of_handle<LogNode>(x, handle).live);
+    return of_handle<LogNode>(x, handle);
+}
 
 // Put a block in front of a log (the newest comes first).
 inline void DataBlock_log(Context& x, DataBlock& block, const u64* data) {
