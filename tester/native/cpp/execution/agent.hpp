@@ -16,6 +16,7 @@ inline u32 Driver_await_episodes(Context& x, Agent& a);
 inline void Driver_change(Context& x, Driver& driver, i64 by);
 
 inline Driver& driver_of(const Context& x, const Agent& a) {
+    INVARIANT(a.driver < client_parts(x).driver_count);
     return client_parts(x).drivers[a.driver];
 }
 inline void Agent_next_action(Context& x, Agent& a);
@@ -63,6 +64,7 @@ inline u32 Agent_action_access(Context& x, Agent& a, u8 role, u8 kind, u64 actio
 inline void Agent_issue(Context& x, Agent& a, u32 index) {
     if (UNLIKELY(!index)) return;
     Access& access = access_at(x, index);
+    INVARIANT(!access.listed && (!a.held || a.held == index));
     access.issued = now(x);
     a.held = 0;
     ++a.outstanding;
@@ -206,6 +208,7 @@ inline void Agent_free(Context& x, const Agent& a, u32 line, const u64* bits) {
     u64 left = 0;
     for (u32 word = 0; word < MASK_WORDS; ++word) left |= busy[index].bytes[word] &= ~bits[word];
     if (left) return;
+    INVARIANT(busy[index].line == line && index <= parts.busy_used);
     place = busy[index].next;
     busy[index].next = parts.free_busy;
     parts.free_busy = index;
@@ -293,6 +296,7 @@ inline void Agent_next_action(Context& x, Agent& a) {
         a.blocked = !Agent_take_bytes(x, a, addresses, lanes, size_of, shared);
     }
     if (a.blocked) return;  // the answer that frees the byte wakes this agent
+    INVARIANT(a.next_action < a.last_action);
     ++a.next_action;
     const u32 index =
         Agent_action_access(x, a, driver_of(x, a).role, program.action_kind[action], action);
@@ -338,6 +342,7 @@ inline void Agent_begin_episode(Context& x, Agent& a) {
         return Driver_agent_ended(x, a);
     }
     const ProgramView& program = program_at(x, a.driver);
+    INVARIANT(a.next_episode < a.last_episode && !a.outstanding && !a.held);
     a.episode = static_cast<u32>(program.agent_episode[a.next_episode++]);
     a.scope = program.episode_scope[a.episode];
     a.next_action = program.first_action[a.episode];

@@ -57,6 +57,7 @@ inline COLD void Checker_unexpected(Context& x, const Access& access) {
 
 inline void Checker_close(const Context& x, Access& access) {
     ClientParts& parts = client_parts(x);
+    INVARIANT(access.listed);
     access.listed = false;
     (access.older ? access_at(x, access.older).newer : parts.oldest) = access.newer;
     (access.newer ? access_at(x, access.newer).older : parts.newest) = access.older;
@@ -124,6 +125,7 @@ inline void Word_answered(Word& word, u64 tick) {
         word.done_tick = tick;
     }
     ++word.done;
+    INVARIANT(word.done <= word.issued && word.done_before <= word.done);
 }
 
 inline COLD void Checker_judge_early(Context& x) {
@@ -209,6 +211,7 @@ inline bool Checker_increment_returned(Context& x, const Access& access, u32 lan
         word.settled = word.latest;
         word.latest_tick = tick;
     }
+    INVARIANT(word.settled <= word.latest);
     if (static_cast<i32>(rank) > word.latest) word.latest = static_cast<i32>(rank);
     return true;
 }
@@ -218,6 +221,8 @@ inline bool Checker_increment_returned(Context& x, const Access& access, u32 lan
 // The requester took the request.
 inline void Checker_issued(Context& x, Access& access, u32 index) {
     ClientParts& parts = client_parts(x);
+    INVARIANT(index && !access.listed);
+    INVARIANT((parts.oldest == 0) == (parts.newest == 0));
     access.listed = true;
     access.progress = now(x);
     access.newer = 0;
@@ -399,6 +404,7 @@ inline void Checker_completed(Context& x, Access& access, u64 lanes, u32 line) {
     access.progress = now(x);
     Checker_in_line(x, access, lanes, line);
     if (access.uncompleted) return;
+    INVARIANT(client_parts(x).agents.at(x, access.client).open_stores > 0);
     --client_parts(x).agents.at(x, access.client).open_stores;
     Checker_close(x, access);
 }

@@ -37,6 +37,7 @@ inline u32 wait_new(const Context& x, u32 count, u32 waiter) {
         index = ++parts.waits_used;
     }
     ++parts.waits_live;
+    INVARIANT(count > 0 && parts.waits_live < parts.waits.count);
     wait_at(x, index) = {count, waiter, 0};
     return index;
 }
@@ -67,6 +68,7 @@ inline u32 Driver_await_episodes(Context& x, Agent& a) {
     for (i64 wait = first; wait < last; ++wait) {
         Agent& other =
             agent_at(x, driver.first_agent + static_cast<u32>(program.wait_thread[wait]));
+        INVARIANT(other.number != a.number && other.driver == a.driver);
         const u32 count = static_cast<u32>(program.wait_count[wait]);
         if (other.completed >= count) continue;
         wait_append(x, other.waiting, wait_new(x, count, a.number));
@@ -87,6 +89,7 @@ inline void Driver_last_access(Context& x, Agent& a) {
 inline void Driver_episode_completed(Context& x, Agent& a) {
     Driver& driver = driver_of(x, a);
     ++driver.completed;
+    INVARIANT(driver.live > 0);
     Driver_change(x, driver, -1);
     Queue kept = {};
     for (u32 index = a.waiting.first; index;) {

@@ -81,6 +81,7 @@ inline u8 early_rule(const Agent& a) { return a.steps >> STEP_EARLY_SHIFT; }
 // The address of a byte of the load, and its lane.
 inline u64 early_byte(const ProgramView& program, const EarlyLoad& early, u32 number, u32& lane) {
     const u32 size = program.action_size[early.action];
+    INVARIANT(number < EARLY_BYTES);
     lane = number / size;
     return program.address[program.first_lane[early.action] + lane] + number % size;
 }

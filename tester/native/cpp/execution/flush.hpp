@@ -13,6 +13,7 @@ inline void Flusher_wakeup(Context& x, const Agent& a) {
     if (flusher.pending || flusher.next == flusher.last) return;
     const u32 index = access_new(x);
     if (!index) return;
+    INVARIANT(flusher.next < flusher.last);
     const u32 left = flusher.last - flusher.next;
     Access& access = access_at(x, index);
     access.identity = ++flusher.identity;
@@ -72,6 +73,7 @@ inline void client_synchronized(Context& x, Access& access) {
     Checker_synchronized(x, access);
     if (!a.flusher) return Agent_answered(x, a);
     Flusher& flusher = client_parts(x).flushers.at(x, a.number);
+    INVARIANT(flusher.pending != 0);
     flusher.pending = 0;
     if (flusher.next == flusher.last) --client_parts(x).flushers_left;
     Agent_wake(x, a);
