@@ -16,8 +16,14 @@ struct List {
     u32 count = 0;
     u32 room = 0;
 
-    T& operator[](u32 place) { return items[place]; }
-    const T& operator[](u32 place) const { return items[place]; }
+    T& operator[](u32 place) {
+        INVARIANT(place < count);
+        return items[place];
+    }
+    const T& operator[](u32 place) const {
+        INVARIANT(place < count);
+        return items[place];
+    }
 
     void reserve(u32 wanted) {
         if (wanted <= room) return;
@@ -29,6 +35,10 @@ struct List {
     void add(const T& item) {
         reserve(count + 1);
         items[count++] = item;
+    }
+    T pop() {
+        INVARIANT(count > 0);
+        return items[--count];
     }
     // At least so many items; those that are new are zero.
     void extend(u32 wanted) {
@@ -59,6 +69,7 @@ struct Queue {
         list.add(item);
     }
     T take() {
+        INVARIANT(!empty() && head < list.count);
         const T item = list[head++];
         if (empty()) head = list.count = 0;
         return item;
@@ -84,7 +95,7 @@ struct Heap {
     }
     T take() {
         const T first = list[0];
-        const T last = list[--list.count];
+        const T last = list.pop();
         u32 at = 0;
         for (u32 child = 1; child < list.count; child = 2 * at + 1) {
             if (child + 1 < list.count && before(list[child + 1], list[child])) ++child;

@@ -98,7 +98,8 @@ inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
         }
         if (!f.slots.count) return Reason::SLOTS;
         const WaveName name = u.wanting.take();
-        const u32 slot = f.slots[--f.slots.count];
+        INVARIANT(w->queued);
+        const u32 slot = f.slots.pop();
         w->queued = false;
         w->fetching = w->fetched;
         f.fetches[slot] = {name, w->fetched, true};
@@ -126,6 +127,7 @@ inline void fetch_answer(IssueEngine& f, u32 slot) {
     const Fetching fetch = f.fetches[slot];
     const u8* bytes = f.state->bytes + u64{slot} * EXTERNAL_LANES * EXTERNAL_LANE_BYTES;
     f.slots.add(slot);
+    INVARIANT(fetch.ours && f.state->fetching > 0);
     --f.state->fetching;
     Wave* w = wave_of(f, fetch.wave);
     if (!w || w->fetching != fetch.address) return;

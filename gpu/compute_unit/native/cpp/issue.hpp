@@ -66,6 +66,7 @@ inline void count(Unit& u, Wave& w, const Record& r) {
 }
 
 inline void advance(IssueEngine& f, Unit& u, Wave& w, const Record& r) {
+    INVARIANT(r.end <= w.fetched);
     w.pc = r.end;
     count(u, w, r);
     want(f, w);
@@ -73,6 +74,7 @@ inline void advance(IssueEngine& f, Unit& u, Wave& w, const Record& r) {
 
 // Log how many instructions of a wave there were since the last time.
 inline void note_executed(IssueEngine& f, Wave& w) {
+    INVARIANT(w.executed >= w.watched);
     const u64 since = w.executed - w.watched;
     w.watched = w.executed;
     f.state->budget -= static_cast<i64>(since);

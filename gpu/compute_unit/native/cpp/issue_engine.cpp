@@ -340,7 +340,7 @@ ISSUE_ENGINE_API u64 issue_engine_start(IssueEngine* f, u64 unit, u64 count, con
                                         const u64* ages, const u64* pcs, u64* numbers) {
     u32 number = f->groups.count;
     if (f->free_groups.count) {
-        number = f->free_groups[--f->free_groups.count];
+        number = f->free_groups.pop();
     } else {
         f->groups.extend(number + 1);
     }
@@ -352,7 +352,7 @@ ISSUE_ENGINE_API u64 issue_engine_start(IssueEngine* f, u64 unit, u64 count, con
     for (u64 i = 0; i < count; ++i) {
         u32 place = f->waves.count;
         if (f->free_waves.count) {
-            place = f->free_waves[--f->free_waves.count];
+            place = f->free_waves.pop();
         } else {
             f->waves.extend(place + 1);
         }

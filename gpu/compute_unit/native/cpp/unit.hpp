@@ -205,6 +205,7 @@ inline void wanted(Unit& u, u64 tick) {
 }
 
 inline void later(Unit& u, u64 tick, WaveName wave, u32 handle, bool returns) {
+    INVARIANT(tick != NONE);
     u.events.add({tick, ++u.event_number, wave, handle, returns});
     wanted(u, tick);
 }
@@ -215,6 +216,7 @@ inline void stall(Unit& u, Stall why, u64 cycles) {
 }
 
 inline void block(Wave& w, Stall why, u64 now) {
+    INVARIANT(w.waiting == Stall::NOTHING && !w.ended);
     w.waiting = why;
     w.since = now;
     w.ready = NONE;
@@ -227,6 +229,7 @@ inline bool within(const Wave& w, u8 vm, u8 exp, u8 lgkm) {
 // The condition that the wave waited for holds.
 inline void wake(IssueEngine& f, Wave& w, u64 tick) {
     Unit& u = f.units[w.unit];
+    INVARIANT(w.waiting != Stall::NOTHING && w.ready == NONE && tick >= w.since);
     stall(u, w.waiting, tick - w.since);
     w.waiting = Stall::NOTHING;
     w.ready = tick;
@@ -258,6 +261,7 @@ inline void arrive(IssueEngine& f, Wave& w, u64 now) {
     Group& group = f.groups[w.group];
     if (group.waves.count > 1) {
         w.at_barrier = true;
+        INVARIANT(group.arrived < group.live);
         ++group.arrived;
         if (!opens(f, group)) return;
     }
@@ -280,6 +284,7 @@ inline bool end(IssueEngine& f, Wave& w, u64 now) {
     w.ended = true;
     leave(f.units[w.unit].simds[w.simd], number_of(f, w));
     note(f, Entry::ENDED, number_of(f, w), 0);
+    INVARIANT(group.live > 0 && within(w, 0, 0, 0));
     --group.live;
     if (group.arrived && opens(f, group)) open_barrier(f, group, now);
     return !group.live;
