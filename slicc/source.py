@@ -36,6 +36,7 @@ class SourceFile:
 
     def line_bounds(self, line: int) -> tuple[int, int]:
         """Offsets where a 1-based line begins, and where it ends without its newline."""
+        assert 1 <= line <= self.line_count
         start = self._line_starts[line - 1]
         end = self._line_starts[line] if line < len(self._line_starts) else len(self.text)
         while end > start and self.text[end - 1] in "\r\n":
@@ -73,6 +74,7 @@ class Span:
 
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of another in the same file."""
+        assert other.file is self.file or other.file == self.file, "a span lies in one file"
         return Span(self.file, self.start, max(self.end, other.end))
 
     def __str__(self) -> str:

@@ -30,6 +30,7 @@ class Emitter(ABC):
         self.indent += INDENT
         yield
         self.indent -= INDENT
+        assert self.indent >= 0
 
     def text(self) -> str:
         return "\n".join(self.lines)

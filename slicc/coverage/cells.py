@@ -55,6 +55,7 @@ class MachineCells:
         yield from sorted(self.counts, key=lambda cell: (state[cell[0]], event[cell[1]]))
 
     def merge(self, other: MachineCells) -> None:
+        assert (self.states, self.events) == (other.states, other.events), "texts are the same"
         for cell, count in other.counts.items():
             self.counts[cell] = self.counts.get(cell, 0) + count
         for cell, way in other.ways.items():

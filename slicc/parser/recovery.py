@@ -173,6 +173,7 @@ class Recovery:
             found[index] = waiting[-1]
             if kind == "LBRACE" and len(waiting) > 1:
                 waiting.pop()
+        assert waiting[0] == last and len(found) == len(self.tokens)
         return found
 
     def declaration_word(self) -> Token | None:
@@ -203,6 +204,7 @@ class Recovery:
     def skip(self, count: int = 1) -> None:
         """Skip the current token."""
         self.index = min(self.index + count, len(self.tokens) - 1)
+        assert self.index < len(self.tokens), "the last token is the end"
         self._inserted = 0
 
     def restart(self, index: int) -> bool:

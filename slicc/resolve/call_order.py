@@ -72,4 +72,5 @@ def callees_first(functions: tuple[ir.Function, ...]) -> tuple[ir.Function, ...]
     """A stable topological order (members of a cycle: in order of first visit)."""
     by_ref = {function.ref: function for function in functions}
     visits = depth_first(call_graph(functions))
+    assert len(by_ref) == len(functions), "a function is declared once"
     return tuple([by_ref[ref] for visit, ref in visits if visit is Visit.LEFT])

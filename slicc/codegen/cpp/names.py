@@ -39,6 +39,7 @@ class Scope:
         while self._forbidden(name) or name in self.taken or name in avoid:
             name = f"{first}_" if count == 1 else f"{first}_{count}"
             count += 1
+        assert name and "__" not in name and not name.startswith("_")
         self.taken.add(name)
         return name
 

@@ -61,6 +61,7 @@ def functions_of(machine: ir.Machine, structs: Iterable[ir.Struct]) -> list[ir.F
     for ref, function in known.items():
         arrows(ref, function.body)
     left = [ref for visit, ref in depth_first(graph) if visit is Visit.LEFT]
+    assert len(set(left)) == len(left), "each function is left once"
     reached = left[: left.index(runtime)]  # the search begins with the runtime's calls
     return [known[ref] for ref in reached if ref in known]
 

@@ -31,6 +31,7 @@ class Sites:
         known = self._places.get(place)
         if known is None:
             self.places.append(place)
+            assert len(self.places) == len(self._places) + 1
             known = self._places[place] = len(self.places)
         return known
 
@@ -39,5 +40,6 @@ class Sites:
         known = self._actions.get(name)
         if known is None:
             self.actions.append(name)
+            assert len(self.actions) == len(self._actions) + 1
             known = self._actions[name] = len(self.actions)
         return known

@@ -56,5 +56,6 @@ class Marks:
             code, found, place = line.partition(_MARK)
             clean.append(code)
             if found:
+                assert _MARK not in place, "a line has one mark at most"
                 table.append((number, *self.places[int(place)]))
         return "\n".join(clean), table

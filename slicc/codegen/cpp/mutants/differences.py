@@ -50,6 +50,7 @@ def differences(protocol: ir.Protocol, mutants: Sequence[ir.Protocol]) -> Differ
         machine = protocol.machines[place]
         _compare(machines[machine.name], number, machine, mutant.machines[place])
         places.append(place)
+    assert len(places) == len(mutants)
     return Differences(machines, tuple(places))
 
 

@@ -126,6 +126,7 @@ class MachineMutants:
             return [original]
         texts: list[str] = [_tagged(original, 0)]
         texts += [_tagged(written(version), number) for number, version in changed]
+        assert all(number > 0 for number, _ in changed), "0 is the original"
         head = original[original.index(_HEAD) :].partition("\n")[0]
         head = head.partition("\x1f")[0].partition("{")[0].rstrip()
         name, _, parameters = head.partition("(")

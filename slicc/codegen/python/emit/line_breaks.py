@@ -56,6 +56,7 @@ def _outermost(code: str) -> list[re.Match[str]]:
     depth = 0
     for token in _TOKEN.finditer(code):
         depth -= token.lastgroup == "close"
+        assert depth >= 0, "our own expressions have their brackets in pairs"
         if depth == 0 and token.lastgroup != "string":
             found.append(token)
         depth += token.lastgroup == "open"
@@ -71,6 +72,7 @@ def _pieces(code: str) -> list[str]:
     cuts = commas or [place for strength, place in signs if strength == loosest]
     edges = [0, *cuts, len(code)]
     made = [code[start:end].strip() for start, end in pairwise(edges)]
+    assert all(made), "no operand is empty"
     return [*made[:-1], f"{made[-1]}," if commas else made[-1]]
 
 
