@@ -99,6 +99,7 @@ class ExternalSlots:
         `runtime.requesters.port.Scope`. ``crosses``: a lane may reach into the next line."""
         view = self.view
         count = view.given_count
+        assert count < len(self._given), "each slot is given once a run"
         _GIVEN.pack_into(
             self._records, _GIVEN.size * count, slot, port, kind, size, lanes, scope, crosses
         )
@@ -116,6 +117,7 @@ class ExternalSlots:
     def answers(self) -> list[tuple[int, int]]:
         """Slot and answer, in the order of answering, of the last run. An answer is its kind; of a
         load also the lines that were hits, << 8, and misses, << 16."""
+        assert self.view.answered <= self.view.room
         words = self._answers[: self.view.answered].tolist()
         return [(word & 0xFFFF_FFFF, word >> 32) for word in words]
 

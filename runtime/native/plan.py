@@ -545,11 +545,13 @@ def _members(order: type[_Word]) -> tuple[_Word, ...]:
 
 def _in_order(order: type[_Word], words: Mapping[_Word, int]) -> list[int]:
     """The words in the order of their enumeration."""
+    assert len(words) == len(_members(order)), "each word of the plan is said once"
     return [words[each] for each in _members(order)]
 
 
 def _counted(order: type[_Word], lists: Mapping[_Word, list[int]]) -> list[int]:
     """The lists in the order of their enumeration, each behind its length."""
+    assert len(lists) == len(_members(order)), "each list of the plan is said once"
     return [word for each in _members(order) for word in (len(lists[each]), *lists[each])]
 
 

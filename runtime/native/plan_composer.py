@@ -197,6 +197,7 @@ class _Composition:
         counts = (len(self._node), instances, len(requesters), 0)
         words += (*counts, len(buffers), len(ports), len(caches))
         words += [0] * pools
+        assert len(controllers) == instances and len(words) == sizes_at + len(counts) + 3 + pools
         for part in (buffers, ports, caches, controllers, requesters):
             for each in part:
                 words += each
@@ -270,6 +271,7 @@ class _Composition:
                     number[name] = len(buffers)
                     buffers.append([buffer.capacity, buffer.ordered, consumer, delay, strict])
         for receivers in listening.values():
+            assert len({node for node, *_ in receivers}) == len(receivers), "a node listens once"
             receivers.sort()
         for vn, name, delayed, words in ports:
             receivers = listening.get(vn, [])

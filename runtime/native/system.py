@@ -238,6 +238,7 @@ class NativeSystem:
     def counts(self, controller: int) -> CountsTable:
         """A view of the block: it changes while the system runs."""
         offset, length, stride = self._read(3, self.library.counts, controller)
+        assert offset % 8 == 0 and offset + 8 * length <= self.block.size
         part = self.block[offset : offset + 8 * length]
         return CountsTable(part.view(np.uint64), stride)
 

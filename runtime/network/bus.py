@@ -62,6 +62,7 @@ class Bus(HeldSender):
             self._free = now + 1
             port, message = self.waiting.pop(place)
             port.transfer(message)
+        assert self._free <= now + 1, "the bus is taken for one tick"
         if self.waiting and self._next != self._free:
             self._next = self._free
             self._engine.post(self._arbitrate, None, self._free)
@@ -161,6 +162,7 @@ class BusPort(NetworkPort):
             if len(buffers) > 1:
                 received = message.copy()
                 received.Destination = NetDest(1 << node)  # type: ignore[attr-defined]
+            assert buffer.areNSlotsAvailable(1), "the message has waited for room"
             received.arrival = now
             buffer.expect(1)
             engine.post(buffer.put, received, now, buffer.bit)

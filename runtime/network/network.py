@@ -271,6 +271,7 @@ class NetworkPort(Occupancy):
         if not self.capacity:
             return
         left = self._copies.pop(message.identity, 1) - 1
+        assert left >= 0, f"{self.name}: a copy is handed over once"
         if left:
             self._copies[message.identity] = left
         else:

@@ -152,6 +152,7 @@ class RequesterBase(Consumer):
 
     def _accept(self, access: Access, parts: int, numbers: int = 1) -> None:
         """Enter an access that ends after ``parts`` answers; it takes ``numbers`` sequences."""
+        assert parts >= 0 and numbers > 0
         access.sequence = sequence = self._next_sequence
         access.issued = self.engine.now
         access.open = parts
@@ -174,6 +175,7 @@ class RequesterBase(Consumer):
     def _write_closed(self, access: Access) -> None:
         client = id(access.client)
         left = self._writes[client] - 1
+        assert left >= 0, "a write is closed once"
         if left:
             self._writes[client] = left
         else:
@@ -184,6 +186,7 @@ class RequesterBase(Consumer):
         for release in releases[:]:
             if access.sequence < release.sequence:
                 release.open -= 1
+                assert release.open >= 0, "a release waits for writes that were open"
                 if not release.open:
                     releases.remove(release)
                     del self._live[release.sequence]
@@ -298,6 +301,7 @@ class RequesterBase(Consumer):
         if due:
             self._ending = [access for access in self._ending if access.issued >= now]
             for access in due:
+                assert access.open <= 1, "what ends by itself has one part at most"
                 del self._live[access.sequence]
                 self._ended(access)
                 access.client.synchronized(access)

@@ -112,6 +112,7 @@ class VIPERCoalescer(RequesterBase):
             return False
         requests = coalesce(self, access, self.one_request_per_lane)
         self.tokens -= need
+        assert self.tokens >= 0, f"{self.name}: an instruction has its tokens"
         self._accept(access, len(requests), need)
         sequence = access.sequence
         if self.one_request_per_lane:
@@ -197,6 +198,7 @@ class VIPERCoalescer(RequesterBase):
             self._coalesced += 1
             if tokens:
                 self.tokens += tokens
+                assert self.tokens <= self.max_tokens, f"{self.name}: a token comes back twice"
                 returned = True
         else:
             if queue:
@@ -209,6 +211,7 @@ class VIPERCoalescer(RequesterBase):
         lines = self._lines
         room = min(len(requests), self.max_outstanding - self._rows)
         self._rows += room
+        assert 0 <= self._rows <= self.max_outstanding
         for _ in range(room):
             request = requests.pop()
             line = request.line
@@ -237,6 +240,7 @@ class VIPERCoalescer(RequesterBase):
             message.writeMask = WriteMask(request.mask)
         if type == ST:
             message.WTData = DataBlock(request.data)
+            assert (request.sequence, line) not in self._completing
             self._completing[request.sequence, line] = request
         if access.glc:
             message.isGLCSet = True
@@ -256,6 +260,7 @@ class VIPERCoalescer(RequesterBase):
     def _finish(self, request: LineRequest) -> None:
         """Take the answered head request out and send the next one of its line."""
         requests = self._lines[request.line]
+        assert requests[0] is request, "the first request of a line has been sent"
         if len(requests) == 1:
             del self._lines[request.line]
         else:
@@ -376,6 +381,7 @@ class VIPERCoalescer(RequesterBase):
             self._complete(request)
 
     def _complete(self, request: LineRequest) -> None:
+        assert request.accepted and request.completed
         del self._completing[request.sequence, request.line]
         access = request.access
         access.client.store_completed(access, request.lanes, request.line)

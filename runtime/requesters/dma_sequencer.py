@@ -175,6 +175,7 @@ class DMASequencer(RequesterBase):
         """Leave the line to the next transfer; go on with the next line, or be done."""
         line = transfer.line
         waiting = self._lines[line]
+        assert waiting[0] is transfer, "the first transfer of a line is in flight"
         del waiting[0]
         if waiting:
             self._send(waiting[0])
@@ -187,6 +188,7 @@ class DMASequencer(RequesterBase):
             self._enter(transfer)
             return
         self._count -= 1
+        assert self._count >= 0 and transfer.done == access.size
         lanes = [transfer.lane]
         if access.kind == AccessKind.LOAD:
             access.client.loaded(access, lanes, transfer.first_line, DataBlock(transfer.data))

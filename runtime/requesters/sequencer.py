@@ -331,6 +331,7 @@ class Sequencer(RequesterBase):
     def _drop(self, line: int, waiting: list[Waiting], done: int) -> None:
         """Take ``done`` answered requests off the list, send the next, offer the room."""
         self._count -= done
+        assert self._count >= 0 and done <= len(waiting)
         if done == len(waiting):
             del self._lines[line]
         else:
@@ -457,6 +458,7 @@ class Sequencer(RequesterBase):
 
     def watch_walk(self, ended: Callable[[], None]) -> None:
         """Call ``ended`` once, when the walk that is under way has ended."""
+        assert self.walking, "a walk that is under way is watched"
         self._watchers.append(ended)
 
     def invL1Callback(self) -> None:

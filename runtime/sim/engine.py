@@ -144,6 +144,7 @@ class Engine:
     def register(self, consumer: Consumer) -> int:
         number = len(self.consumers)
         self.consumers.append(consumer)
+        assert len(self.wakeups) == number, "consumers are numbered without a gap"
         self.wakeups[1 << number] = consumer.wakeup
         return number
 
@@ -242,6 +243,7 @@ class Engine:
 
     def _many_rounds(self, rounds: int) -> None:
         """Half of the rounds that a tick may have are over: see what the other half does."""
+        assert self.running, "rounds are those of a tick"
         watch = self.watch
         if watch is not None and rounds == self.max_rounds >> 1:
             watch.suspect()

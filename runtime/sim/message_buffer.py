@@ -64,6 +64,7 @@ class Occupancy:
 
     def release(self) -> None:
         """Free one slot, visibly from the next tick on."""
+        assert self.taken > 0, f"{self.name}: a slot is freed that nothing takes"
         self.taken -= 1
         now = self.engine.now
         if self._freed_tick == now:
@@ -257,6 +258,7 @@ class MessageBuffer(Occupancy):
         """Enqueue the head again as if it had just been sent; it keeps its slot."""
         message = self._head("delay")
         if self.capacity:
+            assert self.taken > 0, f"{self.name}: the head has a slot"
             self.taken -= 1
         self.enqueue(message, latency)
 
@@ -279,6 +281,7 @@ class MessageBuffer(Occupancy):
         woken = self.stalled.pop(line, None)
         if woken is None:
             return False
+        assert woken, "a line stands in `stalled` for its messages"
         messages = self.messages
         if len(woken) > 1:
             woken.sort(key=_age)

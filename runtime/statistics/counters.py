@@ -187,6 +187,7 @@ class Counters:
                 pairs = zip(self._rows[::2], self._rows[1::2])
                 self._rows = [[a + b for a, b in zip(*pair)] for pair in pairs]
                 self._interval *= 2
+            assert self._interval % SAMPLE_TICKS == 0 and len(self._rows) < SAMPLE_ROWS
             weight = self._interval // SAMPLE_TICKS
             self._rows.append([each * weight for each in now])
             self._next += self._interval

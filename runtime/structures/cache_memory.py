@@ -238,6 +238,7 @@ class CacheMemory(Generic[E]):
                 ErrorKind.TABLE_FULL, f"no free way for {address:#x} in {self.name}"
             )
         self._free[index] -= 1
+        assert self._free[index] >= 0, f"{self.name}: a way was given that was not free"
         entry.address = address
         entry.permission = _INVALID
         entry.locked_by = -1
@@ -257,6 +258,7 @@ class CacheMemory(Generic[E]):
         if entry is None:
             raise ProtocolError(ErrorKind.NOT_ALLOCATED, f"{self.name} has no {address:#x}")
         entry.cache = None
+        assert self._sets[entry.index][entry.way] is entry, f"{self.name}: an entry knows its way"
         self._sets[entry.index][entry.way] = None
         self._free[entry.index] += 1
         self.policy.invalidate(entry.index, entry.way)

@@ -229,6 +229,7 @@ class TBEStorage:
         if self.slotsAvailable() < 1:
             raise ProtocolError(ErrorKind.TABLE_FULL, f"all {self._capacity} slots are taken")
         slot = self._free.pop()
+        assert slot not in self._users, "a free slot has no user"
         self._users[slot] = 1
         return slot
 
@@ -246,5 +247,6 @@ class TBEStorage:
         if users == 1:
             del self._users[slot]
             self._free.append(slot)
+            assert len(self._free) + len(self._users) == self._capacity
         else:
             self._users[slot] = users - 1

@@ -95,6 +95,7 @@ class TreePLRU(ReplacementPolicy):
             node = 1
             while node < self.ways:
                 node = 2 * node + (tree >> node & 1)
+            assert self.ways <= node < 2 * self.ways, "a tree ends at a leaf"
             way = self._victims[tree] = node - self.ways
         return way
 
