@@ -13,7 +13,7 @@ from slicc.diagnostics.render_text import LINE_WIDTH, render_text
 from slicc.parser.parser import parse
 from slicc.source import BUILTIN, SourceFile, Span
 from tests.conftest import Golden
-from tests.slicc.resolve.case_runner import EXPECTATION
+from tests.slicc.case_runner import EXPECTATION
 
 CASES = Path(__file__).parents[1] / "syntax_cases"
 

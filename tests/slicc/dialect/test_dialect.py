@@ -13,7 +13,7 @@ from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
 from tests.sampling import sampled
 
-CASES = Path(__file__).parents[1] / "cases"
+CASES = Path(__file__).parent / "cases"
 
 SAME = {
     "commas and values behind =": (

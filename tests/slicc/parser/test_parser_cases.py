@@ -7,7 +7,7 @@ import pytest
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.parser.parser import parse
 from slicc.source import SourceFile
-from tests.slicc.resolve.case_runner import check_case
+from tests.slicc.case_runner import check_case
 
 CASES = sorted((Path(__file__).parents[1] / "syntax_cases").glob("*.sm"))
 

@@ -1,4 +1,4 @@
-"""Cases of resolve and of the checks: the findings of each small protocol."""
+"""Cases of whole protocols: those here, and that no finding is without one."""
 
 from __future__ import annotations
 
@@ -8,35 +8,26 @@ from pathlib import Path
 import pytest
 
 import slicc
-from slicc.compiler import compile_files
-from slicc.diagnostics.model import DiagnosticSink
 from slicc.diagnostics.registry import CODES
-from slicc.ir.verifier import verify
-from tests.slicc.resolve.case_runner import check_case, expectations
-
-CASES = sorted((Path(__file__).parents[1] / "cases").glob("*.sm"))
+from tests.slicc.case_runner import cases_beside, check_protocol, expectations
 
 
-def _compile(path: Path, sink: DiagnosticSink) -> None:
-    for compiled in compile_files([path], [path.parent], sink):
-        assert verify(compiled.protocol) == []
-
-
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", cases_beside(__file__), ids=lambda path: path.stem)
 def test_case(path: Path) -> None:
-    check_case(path, _compile)
+    check_protocol(path)
 
 
 def _reported_slugs() -> set[str]:
     """Every registered slug that stands as a text in the passes."""
     root = Path(slicc.__file__).parent
     found: set[str] = set()
-    for folder in ("resolve", "check"):
-        for module in (root / folder).glob("*.py"):
+    for folder in ("resolve", "check", "dialect"):
+        for module in (root / folder).rglob("*.py"):
             found |= set(re.findall(r'"([a-z]+(?:-[a-z]+)+)"', module.read_text()))
     return found & CODES.keys()
 
 
 def test_every_finding_has_a_case() -> None:
-    expected = {entry.slug for path in CASES for entry in expectations(path)}
+    cases = Path(__file__).parents[1].rglob("*.sm")
+    expected = {entry.slug for path in cases for entry in expectations(path)}
     assert _reported_slugs() - expected == set()

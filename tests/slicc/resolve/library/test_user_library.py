@@ -16,7 +16,7 @@ from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink, Severity
 from slicc.ir.verifier import verify
 from slicc.loading.reader import CannotRead
-from tests.slicc.resolve.case_runner import differences, expectations
+from tests.slicc.case_runner import PARTS, differences, expectations
 
 FOLDER = Path(__file__).parents[2] / "preludes"
 PROTOCOL = FOLDER / "protocol.sm"
@@ -154,11 +154,11 @@ def _driver(path: Path) -> Path:
     """A protocol that calls what only the library above declares."""
     return _write(
         path,
-        (FOLDER.parent / "cases" / "parts" / "messages.sm").read_text()
+        (PARTS / "messages.sm").read_text()
         + 'machine(MachineType:L1Cache, "s") : MessageBuffer * rx, network="From", '
         'virtual_network="0", vnet_type="request"; MessageBuffer * tx, network="To", '
         'virtual_network="0", vnet_type="request"; Cycles latency := 3; {\n'
-        + (FOLDER.parent / "cases" / "parts" / "body.sm").read_text()
+        + (PARTS / "body.sm").read_text()
         + 'action(x_extra, "x") { tbe.waiting.spin(1); Address a := address; unblock(a); }\n'
         "void unblock(Address a) { assert(MemoryRequestType:MEMORY_SCRUB == scrub()); }\n"
         "MemoryRequestType scrub() { return MemoryRequestType:MEMORY_SCRUB; }\n"

@@ -1,4 +1,4 @@
-"""Cases: small ``.sm`` files with the expected findings written on the offending lines.
+"""Cases: small ``.sm`` files in a folder ``cases`` beside their test, with the expected findings written on the offending lines.
 
     transition(I, Load) { a_isueRequest; }    // error: [unknown-action] did you mean
 
@@ -14,8 +14,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from slicc.compiler import compile_files
 from slicc.diagnostics.model import Diagnostic, DiagnosticSink
 from slicc.diagnostics.registry import CODES
+from slicc.ir.verifier import verify
+
+PARTS = Path(__file__).parent / "cases" / "parts"
+"""Texts that cases include: messages, and the inside of a small machine."""
 
 EXPECTATION = re.compile(
     r"//\s*(error|warning): \[([a-z0-9-]+)\][ \t]*(.*?)(?=\s*//\s*(?:error|warning): \[|$)"
@@ -95,3 +100,18 @@ def check_case(
     wanted = [entry for file in (path, *companions) for entry in expectations(file)]
     problems = differences(wanted, sink.diagnostics)
     assert not problems, "\n".join([f"{path}:", *problems])
+
+
+def cases_beside(module: str) -> list[Path]:
+    """Those of a test module."""
+    return sorted((Path(module).parent / "cases").glob("*.sm"))
+
+
+def check_protocol(path: Path) -> None:
+    """A case that is a whole protocol: it is compiled, and what comes of it is verified."""
+
+    def compiled(path: Path, sink: DiagnosticSink) -> None:
+        for each in compile_files([path], [PARTS.parent], sink):
+            assert verify(each.protocol) == []
+
+    check_case(path, compiled)
