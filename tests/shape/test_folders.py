@@ -16,6 +16,13 @@ FOLDERS = sorted(
      if file.suffix in CODE}
 )  # fmt: skip
 
+TESTED = sorted(
+    folder
+    for folder in FOLDERS
+    if {file.name for file in folder.glob("*.py")} - {"__init__.py", "__main__.py"}
+)
+"""Folders of Python with a module of their own."""
+
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_a_folder_is_small_and_says_what_it_holds(folder: Path) -> None:
@@ -25,3 +32,8 @@ def test_a_folder_is_small_and_says_what_it_holds(folder: Path) -> None:
     if any(name.endswith(".py") for name in names):
         docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
         assert docstring
+
+
+@pytest.mark.parametrize("folder", TESTED, ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_a_folder_has_its_tests_at_the_same_place(folder: Path) -> None:
+    assert [*(ROOT / "tests" / folder.relative_to(ROOT)).glob("test_*.py")]

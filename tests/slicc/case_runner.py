@@ -1,4 +1,4 @@
-"""Cases: small ``.sm`` files in a folder ``cases`` beside their test, with the expected findings written on the offending lines.
+"""Cases: small ``.sm`` files beside their test, with the findings written on the offending lines.
 
     transition(I, Load) { a_isueRequest; }    // error: [unknown-action] did you mean
 

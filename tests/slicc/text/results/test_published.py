@@ -10,8 +10,8 @@ import pytest
 from slicc.text.results.junit import junit_text
 from slicc.text.results.model import Case, Fault, Suite, Tool
 from slicc.text.results.sarif import sarif_text
-from tests.slicc.cli.test_check_formats import broken as broken
-from tests.slicc.cli.test_check_formats import check
+from tests.slicc.cli.verbs.test_check_formats import broken as broken
+from tests.slicc.cli.verbs.test_check_formats import check
 from tests.slicc.text.results.published import check_published_junit, check_published_sarif
 from tests.slicc.text.results.test_results import findings, hostile, rules
 

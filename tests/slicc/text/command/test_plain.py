@@ -16,7 +16,7 @@ from slicc.text.command.command_line import new_app
 from slicc.text.command.plain import plain_options
 from slicc.text.command.verb import Verb
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 WORDS = (
     *("MI", "a.slicc", "b.sm", "-o", "out", "--output=out", "--format", "text", "json", "svg"),
     *("sarif", "--color", "never", "--color=always", "--include", "inc", "--analysis", "--fix"),
