@@ -3,7 +3,7 @@
 Checked here: the value of every byte that a load returned; fetch-add results (order between
 intervals, each value once); every request answered exactly once, for its own bytes, by the
 right kind of response, and in time. What is checked at the end of a leg (memory contents,
-leaks) is in :mod:`tester.execution.handover`.
+leaks) is in :mod:`tester.execution.leg`.
 
 Invariant: the first fault is the verdict. Once :attr:`Checker.finding` is set nothing changes it,
 and later events are not checked, because one fault causes the next ones.

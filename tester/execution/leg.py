@@ -21,17 +21,15 @@ from runtime.sim.engine import Engine
 from tester.execution.checker import Checker
 from tester.execution.driver import Driver, Statistics
 from tester.execution.events import Finding, RequestObserver, Role, Tee, Verdict
-from tester.execution.handover import (
+from tester.execution.flush import (
     FLUSHES,
-    NO_HANDOVER_RULES,
     READ_BACKS,
     Flusher,
-    HandoverRules,
     can_flush,
-    early_loads_of,
     flush_parts,
     flushing_requesters,
 )
+from tester.execution.handover import NO_HANDOVER_RULES, HandoverRules, early_loads_of
 from tester.program.final_memory import FinalContents, final_contents
 from tester.program.program import Program
 from tester.program.read_back import read_back_program

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from runtime.native.plan import Words
 from tester.execution.agent import HandoverSteps
 from tester.execution.early_loads import EarlyRule
-from tester.execution.handover import FLUSHES, READ_BACKS, HandoverRules
+from tester.execution.flush import FLUSHES, READ_BACKS
+from tester.execution.handover import HandoverRules
 from tester.execution.leg import DRAIN_LIMITS, slice_ticks
 from tester.native.leg import NativeProtocol, all_flush, sizes_of
 from tester.program.program import RACING_LOAD, Program

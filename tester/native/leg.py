@@ -38,15 +38,8 @@ from tester.arrays import IntArray
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
 from tester.execution.events import KIND_NAMES, Finding, Role, Verdict
-from tester.execution.handover import (
-    FLUSHES,
-    READ_BACKS,
-    HandoverRules,
-    flush_parts,
-    flushing_requesters,
-    has_flush,
-    judged_versions,
-)
+from tester.execution.flush import FLUSHES, READ_BACKS, flush_parts, flushing_requesters, has_flush
+from tester.execution.handover import HandoverRules, judged_versions
 from tester.execution.leg import DEADLOCK_LIMIT, DRAIN_LIMITS, ERROR_VERDICTS, Outcome, slice_ticks
 from tester.native.program import ProgramView
 from tester.native.system import NativeFinding, TesterSystem

@@ -25,7 +25,7 @@ from runtime.types.messages import MachineType
 from tester.execution.checker import Checker
 from tester.execution.driver import Driver
 from tester.execution.events import Finding, Role, Verdict
-from tester.execution.handover import FLUSHES, READ_BACKS, Flusher
+from tester.execution.flush import FLUSHES, READ_BACKS, Flusher
 from tester.native.program import ProgramView
 from tester.native.system import TESTER_CLIENTS
 from tester.program.program import Program

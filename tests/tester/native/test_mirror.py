@@ -47,7 +47,6 @@ TESTER = {
     "execution/state": "tester/execution/agent.py",
     "calls/batch": "tester/native/batch.py",
     "calls/api": "tester/native/system.py",
-    "execution/flush": "tester/execution/handover.py",
     "execution/program": "tester/native/program.py",
     "program/arrays": "tester/program/program.py",
     "program/versions": "tester/execution/early_loads.py",
