@@ -119,6 +119,7 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
     shared = [_shared(steps, each.steps) for each in passing]
     inside = [each for each in shared if each < len(steps) - 1]  # not only the last one missing
     place = max(inside or shared)
+    assert 0 <= place <= len(steps)
     nearest = passing[shared.index(place)]
     return Blame(
         suspects,
@@ -238,6 +239,7 @@ def _mended(
     for leg in others:
         passed = passes(leg, left, trials.protocol, trials.engine)
         failed = [count + (not each) for count, each in zip(failed, passed)]
+        assert len(passed) == len(left), "each change has a result"
         enough = [count <= (1 - _MENDED) * len(others) for count in failed]
         left, failed = list(compress(left, enough)), list(compress(failed, enough))
     for change, count in zip(left, failed):

@@ -141,6 +141,7 @@ class Workers:
                 taken += 1
 
     def _hand_out(self, connection: Connection, number: int, task: object) -> None:
+        assert connection not in self._under_way, "a worker runs one leg at a time"
         self._under_way[connection] = number, task
         with suppress(BrokenPipeError, ConnectionError):  # that it has died is seen with the rest
             connection.send((number, task))
@@ -159,6 +160,7 @@ class Workers:
                 continue
             if isinstance(message, LegResult):
                 del self._under_way[ready]
+                assert message.number not in self._done, "a leg has one result"
                 self._done[message.number] = message
             else:
                 self._shown[message.number] = message
@@ -169,6 +171,7 @@ class Workers:
 
     def _replace(self, dead: Connection) -> None:
         """A process has died: its leg goes to another one. Raises WorkerDied."""
+        assert dead in self._processes
         number, task = self._under_way.pop(dead)
         process = self._processes.pop(dead)
         process.join(forks.PATIENCE)

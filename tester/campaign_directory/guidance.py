@@ -90,6 +90,7 @@ class Guide:
 
     def learn(self, found: Yield) -> None:
         """Of the next leg."""
+        assert len(self._recent) <= self.learned, "yields are of legs that were learned"
         self._recent.append(found)
         self.learned += 1
         if (self.learned + LAG) % EPOCH == 0:

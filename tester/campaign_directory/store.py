@@ -307,5 +307,6 @@ class Store:
                 hit,
             )
             after = self._number("SELECT count(*) FROM cells WHERE machine = ? AND count > 0", name)
+            assert after >= before, "a cell that was executed stays so"
             new += after - before
         return new

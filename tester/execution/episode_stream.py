@@ -72,6 +72,7 @@ def read_episode(
         program.expected[part].tolist(),
     ):
         if scope & CONTINUES:
+            assert actions and actions[-1].kind == kind, "a piece follows on one of its access"
             (lane,) = actions[-1].lanes
             actions[-1].add_piece(size, values[lane], expected[lane])
             continue
@@ -126,6 +127,7 @@ class EpisodeStream:
         while agent >= len(queues) or not queues[agent]:
             if self._ended or not self._take_chunk():
                 return None
+        assert queues[agent][0][0].episode_thread[queues[agent][0][1]] == agent
         program, index, first_number, first_row = queues[agent].popleft()
         return read_episode(program, index, self._role, first_number, first_row)
 

@@ -152,6 +152,7 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
             f"{lines} lines in clusters of {config.cluster_bytes} bytes are too few for "
             f"{config.groups} groups"
         )
+    assert keep <= len(np.unique(blocks)) == len(blocks), "cells do not overlap"
     order = np.lexsort((blocks, -sizes, group))
     group, blocks, sizes = group[order], blocks[order], sizes[order]
     line_address = place_lines(config, lines, prng)
@@ -191,6 +192,7 @@ def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray,
     side = _rng(prng, "word-side").below(np.arange(config.groups), 2) * ATOMIC_BYTES
     words = place[: config.groups] * 8 + side
     blocks = np.sort(place[config.groups :]) * 8
+    assert len(words) == config.groups, "each group has a word of its own"
     halves = words ^ ATOMIC_BYTES  # the other half of the 8 bytes is open to cells
     rng = _rng(prng, "split")
     cells: list[IntArray] = []
@@ -202,6 +204,7 @@ def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray,
         unit = blocks // config.line_size * config.line_size if config.cluster_bytes > 1 else blocks
         split = (size > config.largest) | rng.percent(unit * 8 + size, SPLIT_PERCENT)
         split &= size > config.smallest
+        assert not (blocks % size).any(), "a block is aligned to its size"
         cells.append(blocks[~split])
         sizes.append(np.full(len(cells[-1]), size))
         blocks = np.concatenate((blocks[split], blocks[split] + size // 2))

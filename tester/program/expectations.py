@@ -117,6 +117,7 @@ def _distinct_lines(address: IntArray, line_size: int) -> IntArray:
     lowest, highest = int(line.min()), int(line.max())
     if highest - lowest > 8 * len(line) + (1 << 16):
         return np.asarray(np.unique(line) << bits)
+    assert lowest >= 0, "an address is not negative"
     marks = np.zeros(highest - lowest + 1, np.bool_)
     marks[line - lowest] = True
     return np.asarray((np.flatnonzero(marks) + lowest) << bits)
@@ -212,6 +213,7 @@ class ExpectationState:
         start = np.searchsorted(addresses, self.group_word)
         word = start[:, None] + np.arange(ATOMIC_BYTES)
         shift = 8 * np.arange(ATOMIC_BYTES)
+        assert np.array_equal(addresses[start], self.group_word), "words lie in lines under test"
         total = (self.values[word].astype(np.int64) << shift).sum(axis=1) + self.increments
         contents[word] = (total[:, None] >> shift) & 0xFF
         return addresses, contents
@@ -224,6 +226,7 @@ class ExpectationState:
     def _step(
         self, program: Program, events: ByteEvents
     ) -> tuple[WordArray, IntArray, IntArray, IntArray]:
+        assert program.episodes <= BLOCK_EPISODES, "a block is derived at once"
         if self._behind is not None:
             self._remember(*self._behind)
         self._behind = (program, events)
@@ -336,6 +339,7 @@ class ExpectationState:
                     clock[agents] = np.maximum(clock[agents], needed)
             clocks[own] = clock
             clock[agent] = number
+        assert len(bounds) == program.episodes + 1 and bounds[-1] == len(later)
         self._counts = come[-1]
         kept = later[keep]
         first = np.searchsorted(kept, np.arange(program.episodes + 1))

@@ -49,6 +49,7 @@ def final_contents(program: Program, lines: IntArray | None = None) -> FinalCont
     action, lane = np.nonzero((program.lane_address >= 0) & (program.action_kind != LOAD)[:, None])
     address = program.lane_address[action, lane]
     line = np.searchsorted(lines, address & -size)
+    assert np.array_equal(lines[line], address & -size), "stores are to lines that are touched"
     bytes_ = (line * size + (address & (size - 1)))[:, None] + np.arange(_WIDEST)
     inside = np.arange(_WIDEST) < program.action_size[action][:, None]
     values = written(program)[action, lane].astype("<u8").view(np.uint8).reshape(-1, _WIDEST)

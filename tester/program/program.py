@@ -308,6 +308,7 @@ class Program:
 
     def part(self, first: int, last: int) -> Program:
         """Episodes first .. last-1 as a chunk of their own; derived arrays stay valid."""
+        assert 0 <= first <= last <= self.episodes
         a, b = (int(self.episode_first_action[i]) for i in (first, last))
         w, x = (int(self.wait_first[i]) for i in (first, last))
         before = np.bincount(self.episode_thread[:first], minlength=self.agent_count)
@@ -372,6 +373,7 @@ class Program:
     ) -> Program:
         """Apply a deletion: rows without a lane are removed, values of absent lanes become zero; a
         piece whose predecessor is removed begins an access of its own."""
+        assert len(episodes) == self.episodes and len(address) == self.actions
         actions = episodes[self.action_episode()] & (address >= 0).any(axis=1)
         orphan = ~np.append(False, actions)[:-1]
         scope = np.where(orphan, self.action_scope & ~np.uint8(CONTINUES), self.action_scope)

@@ -60,6 +60,7 @@ def _pieces(isolation: IntArray) -> tuple[IntArray, IntArray]:
         place = np.concatenate((place[mixed], place[mixed] + size))
     done.append((place, np.full(len(place), size)))
     places, sizes = (np.concatenate(each) for each in zip(*done))
+    assert int(sizes.sum()) == len(isolation), "each byte is in one piece"
     order = np.argsort(places, kind="stable")
     return places[order], sizes[order]
 
@@ -94,6 +95,7 @@ def _assign(
         columns.append(np.bitwise_or.reduce(bits, axis=1))
     kinds, kind = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     choices = [_choice(program, readers, isolation, row) for row in kinds.tolist()]
+    assert all(choices), "each piece has a reader that may load it"
     count = np.array([len(choice) for choice in choices])
     table = np.zeros((len(choices), int(count.max())), np.int64)
     for number, choice in enumerate(choices):
@@ -136,6 +138,7 @@ def _loads(
     lane = within % wide[group]
     count = int(rows.sum())
     lane_address = np.full((count, program.lanes), INACTIVE, np.int64)
+    assert len(np.unique(row * program.lanes + lane)) == len(address), "a lane loads once a row"
     lane_address[row, lane] = address
     expected = np.zeros((count, program.lanes), np.uint64)
     expected[row, lane] = value

@@ -129,6 +129,7 @@ class Shrinker:
         self._on_progress = on_progress
         self._best = leg
         self._kind = ""
+        assert most > 0
         self._tried: set[tuple[str, bytes]] = set()
         self._systems: list[tuple[SystemDescription, bytes]] = []
         self._others: dict[str, Leg] = {}
@@ -243,6 +244,7 @@ class Shrinker:
                 if place is None:
                     break
                 removed = True
+                assert place >= first, "pieces are removed from the front on"
                 left = step.count(self._best)
                 first = place if left < count else place + chunk
                 count = left
@@ -317,6 +319,7 @@ class Shrinker:
                 self._on_progress(self._candidates, self._best.program)
             endings = self._trials.endings([candidate.leg for candidate, _ in group], sound)
             for (candidate, name), ending in zip(group, endings, strict=True):
+                assert name not in self._tried, "a candidate is tried once"
                 self._candidates += 1
                 self._tried.add(name)
                 if self._is_same(candidate.leg, ending):

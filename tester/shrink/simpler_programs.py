@@ -180,6 +180,7 @@ def _narrowed(what: str, size_of: Callable[[IntArray], IntArray], upper: bool = 
         new = size_of(old)
         size, value = program.action_size.copy(), program.store_value.copy()
         address = program.lane_address.copy()
+        assert ((new >= 1) & (new < old)).all(), "an access becomes narrower"
         size[rows] = new
         if upper:
             moved = (old - new)[:, None]
@@ -218,6 +219,7 @@ def _used_groups(program: Program) -> IntArray:
 def _without_groups(program: Program, away: BoolArray) -> Program:
     """Without all groups that are not used, whichever are marked."""
     used = _used_groups(program)
+    assert len(used) <= program.groups
     to = np.zeros(program.groups, np.int32)
     to[used] = np.arange(len(used))
     group = program.episode_group
