@@ -65,6 +65,7 @@ class Dispatcher:
 
     def submit(self, run: KernelRun) -> None:
         """Begin a dispatch whose groups can fit."""
+        assert run not in self.active, "a dispatch begins once"
         self.active.append(run)
         self.changed()
 
@@ -81,6 +82,7 @@ class Dispatcher:
         """Let a held queue go on, with groups that were taken off their units; before others."""
         self._held.discard(queue)
         if any(run.around.queue == queue for run in self.active):  # else they were ended
+            assert queue not in self._saved, "a queue is put back once"
             self._saved[queue] = deque(saved)
             self.changed()
 

@@ -203,6 +203,7 @@ class KernelRun:
             dispatch_pointer=self.around.dispatch_pointer,
             on_stop=self.on_stop,
         )
+        assert len(waves) == demand.waves
         if slots:
             self._slots[group] = slots
         return group

@@ -187,6 +187,7 @@ class Activities:
         if pause.event is not None and pause.seen not in (-1, pause.event.count):
             self._ready.append((activity, None))
             return
+        assert activity not in self._paused, "a sequence pauses once at a time"
         activity.pause = pause
         self._paused[activity] = None
         if pause.event is not None:

@@ -102,8 +102,10 @@ class ScratchPool:
 
     def take(self, waves: int) -> list[int]:
         """Slots for the waves of one group; the caller has checked `free`."""
+        assert waves <= self.free, "the caller has checked"
         return [self._free.pop() for _ in range(waves)]
 
     def give_back(self, slots: list[int]) -> None:
         """The group has ended."""
         self._free.extend(reversed(slots))
+        assert len(self._free) <= self.waves, "a slot is given back once"

@@ -198,6 +198,8 @@ class AddressSpace:
 
     def _add(self, allocation: Allocation) -> None:
         """Map what was placed behind all others."""
+        assert not self._starts or allocation.start >= self._allocations[-1].end
+        assert allocation.start < allocation.start + allocation.size <= allocation.end
         self._starts.append(allocation.start)
         self._allocations.append(allocation)
 

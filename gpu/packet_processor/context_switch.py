@@ -106,6 +106,7 @@ class ContextSwitch:
 
     def save(self, link: Connection) -> Steps[None]:
         """Take the groups of a queue off the units, for which it is `possible`."""
+        assert link not in self._saved, "a queue is taken off once"
         queue = link.queue
         self._dispatcher.hold(queue)
         for unit in self._units:
@@ -128,6 +129,8 @@ class ContextSwitch:
         for saved in groups:
             entries += _entry(saved, offset + len(data))
             data += saved.data
+        assert HEADER.size + len(entries) <= offset, "see possible"
+        assert len(entries) == ENTRY.size * len(groups)
         header = {
             "control_stack_offset": HEADER.size,
             "control_stack_size": len(entries),

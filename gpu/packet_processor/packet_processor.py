@@ -455,6 +455,7 @@ class PacketProcessor:
 
     def _completed(self, link: Connection, well: bool) -> None:
         link.incomplete -= 1
+        assert link.incomplete >= 0, "a packet completes once"
         self._callbacks.log.complete(link, well)
         self._happened(link)
 

@@ -131,6 +131,8 @@ class Scheduler:
         link.tried = self._activities.happened
         link.gives_way = None
         link.since = NOT_YET
+        assert not self.serves(link), "a queue has one slot"
+        assert self._slots is None or len(self._mapped) < self._slots
         self._mapped.append((link, self._processor.connect(link)))
 
     def _unmap(self, link: Connection) -> None:

@@ -64,6 +64,7 @@ class LineTracker:
             offsets = np.concatenate(several) - place.base
             first = offsets // np.uint64(self._line_size)
             last = (offsets + np.uint64(size - 1)) // np.uint64(self._line_size)
+            assert last.max(initial=0) < len(self._of(place)[0]), "an access lies in its allocation"
             for flags in self._of(place)[: 1 + stored]:
                 flags[first] = True
                 flags[last] = True

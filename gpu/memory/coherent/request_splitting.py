@@ -56,6 +56,7 @@ class PendingRequest:
 
     def answered(self, kind: AnswerKind) -> bool:
         """One part has given that answer; returns whether it was the last one."""
+        assert self.left[kind] > 0, "a part gives each kind of answer once"
         left = self.left[kind] - 1
         if left:
             self.left[kind] = left
@@ -124,6 +125,7 @@ class RequestPart:
             return
         if pending.data is None:
             pending.data = np.zeros((len(request.addresses), request.size), np.uint8)
+        assert len(self.places) == len(self.result)
         flat = pending.data.reshape(-1)
         flat[self.places[:, None] + np.arange(self.size)] = self.result
 

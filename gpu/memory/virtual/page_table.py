@@ -60,11 +60,13 @@ class Entry:
 
     def pack(self) -> int:
         """The entry as a number of 8 bytes."""
+        assert not self.address & ~ADDRESS, "an entry names whole pages"
         return self.address | VALID | READABLE * self.readable | WRITEABLE * self.writeable
 
 
 def place(table: int, address: int, level: int) -> int:
     """Where the entry for an address lies in a table of that level."""
+    assert 0 <= level < LEVELS and not table % PAGE
     return table + ENTRY_BYTES * (address >> PAGE_BITS + LEVEL_BITS * level & ENTRIES - 1)
 
 

@@ -63,6 +63,7 @@ class ProcessSpace(AddressSpace):
         self._map_pages(allocation)
 
     def _map_pages(self, allocation: Allocation) -> None:
+        assert not allocation.start % PAGE and not allocation.end % PAGE, "whole pages are mapped"
         flags = Entry(0, allocation.on_store is None, allocation.writable).pack()
         pages = allocation.end - allocation.start >> PAGE_BITS
         self._write(allocation.start, self.behind(allocation).start + flags, PAGE, pages)
@@ -110,6 +111,7 @@ class ProcessSpace(AddressSpace):
             table = self._table(address, 0)
             where = place(table, address, 0)
             some = min(pages, (table + PAGE - where) // ENTRY_BYTES)
+            assert some > 0 and table <= where < table + PAGE, "entries lie in their table"
             words = np.uint64(word) + np.uint64(step) * np.arange(some, dtype=np.uint64)
             self.updates.append((where, words.tobytes()))
             address, word, pages = address + some * PAGE, word + some * step, pages - some
@@ -121,6 +123,7 @@ class ProcessSpace(AddressSpace):
         key = (level, address >> PAGE_BITS + LEVEL_BITS * (level + 1))
         table = self._tables.get(key)
         if table is None:
+            assert level < LEVELS - 1, "the root is there from the start"
             table = self._tables[key] = self._new_table()
             above = place(self._table(address, level + 1), address, level + 1)
             word = Entry(table, False, False).pack()
