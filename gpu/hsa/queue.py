@@ -31,7 +31,8 @@ from runtime.types.atomic_op import AtomicKind
 Packet = KernelDispatch | AgentDispatch | Barrier
 MOST_PACKETS: Final = 1 << 20
 """Of one ring."""
-
+PACKETS: Final = ("1.0", "draft")
+"""Which header its packets have: that of HSA 1.0, or that of the draft."""
 LAST_INDEX: Final = (1 << 64) - 1
 _SCOPES: Final = {"none": FenceScope.NONE, "agent": FenceScope.AGENT, "system": FenceScope.SYSTEM}
 

@@ -56,7 +56,8 @@ class CodeObjectCalls(ContextCalls):
         known = self._known(code_object)
         need(symbols is not None)
         assert symbols is not None, "just checked"
-        need(all(0 <= address < 1 << 64 for address in symbols.values()))
+        addresses = symbols.values()
+        need(all(isinstance(each, int) and 0 <= each < 1 << 64 for each in addresses))
         bound = {name: symbols[name] for name in known.unbound if name in symbols}
         if not bound:
             raise Outcome(Status.INFO_NO_SYMBOLS_BOUND)

@@ -17,7 +17,7 @@ from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
 from gpu.host.processes.process import Process
 from gpu.host.topology import Agent
-from gpu.hsa.queue import LAST_INDEX, check_size
+from gpu.hsa.queue import LAST_INDEX, PACKETS, check_size
 from gpu.hsa.signal import ERROR_VALUE, Signal
 
 DEFAULT_QUEUE: Final = 0
@@ -31,6 +31,8 @@ class QueueCalls(SignalCalls):
         self, device: Device | Process, timestamp_mhz: int, timeout_ticks: int, packets: str
     ) -> None:
         super().__init__(device, timestamp_mhz, timeout_ticks)
+        if packets not in PACKETS:
+            raise HostError(f"packets is {' or '.join(map(repr, PACKETS))}, not {packets!r}")
         self._packets = packets
         self._queues: dict[DeviceQueue, Context] = {}
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Final
 
+from gpu.errors import HostError
 from gpu.host.core_api.contexts import Context, ContextCalls
 from gpu.host.core_api.status import Outcome, Status, call, call_with_output, need
 from gpu.host.device import Device
@@ -46,6 +47,8 @@ class SignalCalls(ContextCalls):
 
     def __init__(self, device: Device | Process, timestamp_mhz: int, timeout_ticks: int) -> None:
         super().__init__(device, timestamp_mhz)
+        if timeout_ticks < 0:
+            raise HostError(f"a wait takes 0 ticks or more, not {timeout_ticks}")
         self._timeout_ticks = timeout_ticks
         self._signals: dict[int, tuple[Signal, list[Context]]] = {}
         """By handle: the signal, and the contexts to which it is bound, the first one first."""

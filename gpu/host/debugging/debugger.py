@@ -148,8 +148,8 @@ class Debugger:
     """Attached to a device for the kernels that it launches from now on.
 
     ``on_stop``: called with each stop, between two ticks, where it may resume the wave; else
-    stops are collected in `stops`. Raises HostError where waves are resident on units that
-    run ahead of the clock.
+    stops are collected in `stops`. Raises HostError where there is one already, and where
+    waves are resident on units that run ahead of the clock.
     """
 
     def __init__(self, device: Context, on_stop: Callable[[Stop], None] | None = None) -> None:

@@ -22,7 +22,7 @@ from gpu.host.queue_allocation import DOORBELL_BYTES, DOORBELLS, QueueMemory
 from gpu.host.task import Task
 from gpu.hsa import queue_layout
 from gpu.hsa.activities import Activities, Event, Steps
-from gpu.hsa.queue import check_size
+from gpu.hsa.queue import PACKETS, check_size
 from gpu.hsa.queue_state import HIGHEST_PRIORITY, NORMAL_PRIORITY, Connection, QueueState
 from gpu.hsa.signal import Signal
 from gpu.memory.interface import Memory
@@ -72,12 +72,17 @@ class Context(ProcessMemory):
         return tuple(self._queues)
 
     def on_agent_dispatch(self, type: int, handler: Handler) -> None:
-        """Have agent-dispatch packets of this type call ``handler`` with their four numbers."""
+        """Have agent-dispatch packets of this type call ``handler`` with their four numbers.
+        Raises HostError for a type that no packet has."""
+        if not 0 <= type < 1 << 16:
+            raise HostError(f"an agent dispatch has a type of 16 bits, not {type}")
         self._processor.handlers[type] = handler
 
     def on_stop(self, handler: OnStop) -> None:
         """Have waves of kernels that are launched from now on stop at ``s_trap 1`` and ``3``;
-        ``handler`` is called between two ticks."""
+        ``handler`` is called between two ticks. Raises HostError if there is one already."""
+        if self._command_processor.on_stop is not None:
+            raise HostError("there is a debugger already: another one would take its stops")
 
         def stopped(
             group: GroupStart, wave: StoppedWave, trap: int, resume: Callable[[], None]
@@ -139,7 +144,7 @@ class Context(ProcessMemory):
         for what, value, known in (
             ("producers", producers, ("one", "many")),
             ("doorbell", doorbell, ("plain", "legacy", "gfx7")),
-            ("packets", packets, ("1.0", "draft")),
+            ("packets", packets, PACKETS),
         ):
             if value not in known:
                 allowed = " or ".join(map(repr, known))

@@ -13,6 +13,8 @@ from gpu.cli.run.options import RunOptions
 from gpu.code_object import ArgumentError, CodeObjectError, CompileError
 from gpu.device_limits import MOST_UNITS
 from gpu.errors import HostError
+from gpu.host.core_api.runtime import CoreRuntime
+from gpu.host.debugging.debugger import Debugger
 from gpu.host.processes.process import Process
 from gpu.hsa.queue_state import QueueState
 from slicc.text.command.options import specs
@@ -87,6 +89,10 @@ def ended(device: Device) -> Process:
         (lambda d, k: d.alloc(ONES).write(["a"] * 64), "cannot be made float32"),
         (lambda d, k: d.alloc(ONES, mtype="wc"), "wc"),
         (lambda d, k: d.create_queue(doorbell="gfx9"), "'plain' or 'legacy' or 'gfx7', not 'gfx9'"),
+        (lambda d, k: [Debugger(d) for _ in range(2)], "there is a debugger already"),
+        (lambda d, k: d.on_agent_dispatch(1 << 16, print), "a type of 16 bits, not 65536"),
+        (lambda d, k: CoreRuntime(d, packets="2.0"), "'1.0' or 'draft', not '2.0'"),
+        (lambda d, k: CoreRuntime(d, timeout_ticks=-1), "0 ticks or more, not -1"),
         (lambda d, k: freed(d).numpy(), "nothing is mapped there"),
         (lambda d, k: ended(d).alloc(ONES), "process 8 has ended"),
         (lambda d, k: Device("GPU_VIPER", tccs=65), "1 to 64 banks, not 65"),

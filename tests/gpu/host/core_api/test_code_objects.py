@@ -70,6 +70,7 @@ def test_symbols_are_bound_late() -> None:
     bind = runtime.symbol_bind_code_object
     assert bind(code, {"other": 64}) == (Status.INFO_NO_SYMBOLS_BOUND, None)
     assert bind(code, {name: -1}) == bind(code, {name: 1 << 64}) == (INVALID, None)
+    assert bind(code, {name: "64"}) == (INVALID, None)  # type: ignore[dict-item]
     assert bind(code, None) == bind(None, {}) == (INVALID, None)
     status, made = bind(code, {name: 0x1234_5678_9ABC, "other": 1})
     assert status is Status.SUCCESS and made is not None
