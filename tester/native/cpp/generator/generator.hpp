@@ -200,15 +200,15 @@ static inline bool open_reservations(const Drawing& d, const Timetable& table, i
     r.held.flags = room.take<u8>(c.owners + 2 * picks + 1);
     r.cell = room.take<i32>(picks);
     r.pending = room.take<i32>(picks);
-    r.wanted = room.take<i32>(picks);
+    r.spare.key = room.take<u64>(c.owners + 2 * picks + 1);
+    r.spare.flags = room.take<u8>(c.owners + 2 * picks + 1);
+    r.now = room.take<i32>(picks + 1);
     r.asking = room.take<Ask>(picks);
     r.bucket = room.take<Ask>(picks + 1);
-    r.first = room.take<i32>(d.map.cells + 1);
-    r.claims = room.take<Claim>(c.owners + 2 * picks + 1);
+    r.first = room.zeros<i32>(d.map.cells + 1);
     i64* start = room.take<i64>(episodes);
     i64* hold = room.take<i64>(episodes);
-    r.begin = room.take<i64>(episodes);
-    r.end = room.take<i64>(episodes);
+    r.span = room.take<Span>(episodes);
     i32* number = room.take<i32>(c.episodes + 1);
     if (!room.enough()) return false;
     keep_owners(r, c.owners, c.owner_key, c.owner_flags, c.episodes, c.episode_start,
@@ -318,21 +318,23 @@ static inline bool draw_shapes(const Drawing& d, const Timetable& table, const A
              kind == STORE_KIND,
              0,
              0,
+             0,
+             0,
              0};
         want(row, key, p);
-        asks += wanted_cells(row, p);
+        asks += p.cells;
         which[i] = (i32)count++;
     }
     if (!count) return true;
     // The work space of the reservations may be too small for these.
     r.cell = room.take<i32>(asks);
-    r.wanted = room.take<i32>(asks);
     r.asking = room.take<Ask>(asks);
     r.bucket = room.take<Ask>(asks + 1);
-    r.claims = room.take<Claim>(r.owners + asks + 1);
     const Owners held = r.held;
     r.held.key = room.take<u64>(r.owners + asks + 1);
     r.held.flags = room.take<u8>(r.owners + asks + 1);
+    r.spare.key = room.take<u64>(r.owners + asks + 1);
+    r.spare.flags = room.take<u8>(r.owners + asks + 1);
     if (!room.enough()) return false;
     __builtin_memcpy(r.held.key, held.key, (u64)r.owners * sizeof(u64));
     __builtin_memcpy(r.held.flags, held.flags, (u64)r.owners);

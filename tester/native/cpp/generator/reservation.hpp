@@ -30,26 +30,22 @@ struct Pick {
 // A pick that requests a cell. key = cell << OWNER_BITS | owner.
 struct Ask {
     u64 key;
-    i32 what;   // pick << 1 | whether it stores
-    i32 group;  // its place among the claims
+    i64 what;  // pick << 1 | whether it stores
 };
 
-// The claim of one owner to one cell in a round.
-struct Claim {
-    u64 key;
-    i64 next_store;  // earliest begin of later owners of the cell that store, and of later owners
-    i64 next_any;
-    i64 flags;
+// When an episode begins and ends, from the origin on.
+struct Span {
+    i64 begin, end;
 };
 
-enum { OLD = 1, OLD_STORE = 2, STORES = 4, CLASH = 8 };
+enum { OLD = 1, OLD_STORE = 2, STORES = 4 };
 enum { OWNER_BITS = 40 };
 
 struct Reservation {
     // picks, in the order of their actions
     i64 picks;
     Pick* pick;
-    // episodes: first `live` ones of earlier blocks, then this block's
+    // episodes: first `live` ones of earlier blocks, then this block's, in the order of their starts
     i64 live;
     i64 origin;
     i64 episodes;
@@ -58,144 +54,137 @@ struct Reservation {
     i64 cells;
     i64 first_share;
     u64 keys[ROUNDS];  // of random streams
-    // owners before and, in the end, after; with room for all owners, asks and one more
+    // owners before and, in the end, after; both with room for all owners, asks and one more
     i64 owners;
     Owners held;
+    Owners spare;
     // results
     i32* cell;  // [picks] -1: sits out
     // work space
-    i32* pending;   // [picks]
-    i32* wanted;    // [asks] the cell that an ask is for
-    Ask* asking;    // [asks] in the order of picks
-    Ask* bucket;    // [asks + 1] by cell
-    i32* first;     // [cells + 1]
-    Claim* claims;  // [owners + asks + 1]
-    i64* begin;     // [episodes] when they begin and end, from the origin on
-    i64* end;
+    i32* pending;  // [picks]
+    i32* now;      // [picks + 1] those that ask in a round
+    Ask* asking;   // [asks] in the order of picks
+    Ask* bucket;   // [asks + 1] by cell
+    i32* first;    // [cells + 1] how many ask for each
+    Span* span;    // [episodes]
 };
 
-// Sorts the asks by key: by cell first, and inside of a cell they nearly are.
+static inline i64 episode_of(u64 key) {
+    return (i64)(key & (((u64)1 << OWNER_BITS) - 1)) >> LANE_BITS;
+}
+
+// Sorts the asks by key: by cell first, and inside of a cell they nearly are. `first` counts anew
+// afterwards.
 static inline void sort_asks(const Reservation& r, i64 n) {
-    __builtin_memset(r.first, 0, (u64)(r.cells + 1) * sizeof(i32));
-    for (i64 i = 0; i < n; i++) r.first[r.wanted[i]]++;
     i32 sum = 0;
-    for (i64 c = 0; c <= r.cells; c++) {
+    for (i64 c = 0; c < r.cells; c++) {
         const i32 asks = r.first[c];
         r.first[c] = sum;
         sum += asks;
     }
-    for (i64 i = 0; i < n; i++) r.bucket[r.first[r.wanted[i]]++] = r.asking[i];
+    for (i64 i = 0; i < n; i++) r.bucket[r.first[r.asking[i].key >> OWNER_BITS]++] = r.asking[i];
+    __builtin_memset(r.first, 0, (u64)r.cells * sizeof(i32));
     for (i64 i = 1; i < n; i++) {
         const Ask ask = r.bucket[i];
         i64 at = i;
         for (; at > 0 && r.bucket[at - 1].key > ask.key; at--) r.bucket[at] = r.bucket[at - 1];
         r.bucket[at] = ask;
     }
-}
-
-// Merges owners and asks, both by key, into claims. Written without branches on the input, which
-// no branch predictor could predict.
-static inline i64 collect_claims(const Reservation& r, i64 n) {
-    i64 owner = 0, ask = 0, count = -1;
-    u64 last = ~(u64)0;
-    r.held.key[r.owners] = ~(u64)0;
     r.bucket[n].key = ~(u64)0;
-    while (owner < r.owners || ask < n) {
-        const Ask& asked = r.bucket[ask];
-        const bool held = r.held.key[owner] <= asked.key;
-        const u64 key = held ? r.held.key[owner] : asked.key;
-        const i64 flags = held ? r.held.flags[owner] : (asked.what & 1) * STORES;
-        const bool fresh = key != last;
-        count += fresh;
-        Claim& claim = r.claims[count];
-        claim.key = key;
-        claim.flags = (fresh ? 0 : claim.flags) | flags;
-        r.bucket[ask].group = (i32)count;  // and again, until it is the ask's turn
-        owner += held;
-        ask += !held;
-        last = key;
-    }
-    return count + 1;
 }
 
-static inline i64 episode_of(u64 key) {
-    return (i64)(key & (((u64)1 << OWNER_BITS) - 1)) >> LANE_BITS;
+// A pass over the claims of one cell, in the order of their owners: to whom it is held, and who asks.
+struct Pass {
+    i64 any, store;  // when the last claim before ends, and the last one that stores
+    i64 owner;       // the next one
+    i64 next_store;  // the next one that stores
+    i64 kept;
+};
+
+static inline void keep(Reservation& r, Pass& p, u64 key, bool stores) {
+    r.spare.key[p.kept] = key;
+    r.spare.flags[p.kept++] = (u8)(OLD | (stores ? OLD_STORE | STORES : 0));
 }
 
-static inline void judge_claims(const Reservation& r, i64 count) {
-    i64 next_store = INT64_MAX, next_any = INT64_MAX;
-    u64 cell = ~(u64)0;
-    for (i64 i = count - 1; i >= 0; i--) {
-        Claim& claim = r.claims[i];
-        const bool same = claim.key >> OWNER_BITS == cell;
-        cell = claim.key >> OWNER_BITS;
-        next_store = same ? next_store : INT64_MAX;
-        next_any = same ? next_any : INT64_MAX;
-        claim.next_store = next_store;
-        claim.next_any = next_any;
-        const i64 begin = r.begin[episode_of(claim.key)];
-        const i64 any = claim.flags & OLD ? begin : INT64_MAX;
-        const i64 store = claim.flags & OLD_STORE ? begin : INT64_MAX;
-        next_any = any < next_any ? any : next_any;
-        next_store = store < next_store ? store : next_store;
+static inline void pass_claim(const Span& span, bool stores, Pass& p) {
+    p.any = span.end > p.any ? span.end : p.any;
+    p.store = (stores & (span.end > p.store)) ? span.end : p.store;
+}
+
+// The owners before a key pass unjudged: what they have they keep.
+static inline void pass_owners(Reservation& r, u64 key, Pass& p) {
+    for (; r.held.key[p.owner] < key; p.owner++) {
+        const u8 flags = r.held.flags[p.owner];
+        r.spare.key[p.kept] = r.held.key[p.owner];
+        r.spare.flags[p.kept++] = flags;
+        pass_claim(r.span[episode_of(r.held.key[p.owner])], flags & OLD_STORE, p);
     }
-    i64 past_store = -1, past_any = -1;
-    cell = ~(u64)0;
-    for (i64 i = 0; i < count; i++) {
-        Claim& claim = r.claims[i];
-        const bool same = claim.key >> OWNER_BITS == cell;
-        cell = claim.key >> OWNER_BITS;
-        past_store = same ? past_store : -1;
-        past_any = same ? past_any : -1;
-        const i64 begin = r.begin[episode_of(claim.key)], end = r.end[episode_of(claim.key)];
-        const bool stores = claim.flags & STORES;
-        const bool clash = (past_store > begin) | (claim.next_store < end) |
-                           (stores & ((past_any > begin) | (claim.next_any < end)));
-        claim.flags |= clash ? CLASH : 0;
-        past_any = end > past_any ? end : past_any;
-        past_store = (stores & (end > past_store)) ? end : past_store;
-    }
+}
+
+// When the next owner of a cell begins, or its next one that stores; `owner`: one of the cell, or the
+// first of a later one.
+static inline i64 next_begin(const Reservation& r, u64 cell, i64 owner) {
+    const u64 key = r.held.key[owner];
+    return key >> OWNER_BITS == cell ? r.span[episode_of(key)].begin : INT64_MAX;
 }
 
 // One round: grants cells to those of the `n` asks that may have them; returns their number.
 static inline i64 grant(Reservation& r, i64 n) {
     sort_asks(r, n);
-    const i64 count = collect_claims(r, n);
-    judge_claims(r, count);
-    i64 granted = 0;
-    for (i64 i = 0; i < n; i++) {
-        const Ask& ask = r.bucket[i];
-        const bool clash = r.claims[ask.group].flags & CLASH;
-        r.cell[ask.what >> 1] = clash ? -1 : (i32)(ask.key >> OWNER_BITS);
-        granted += !clash;
+    r.held.key[r.owners] = ~(u64)0;
+    i64 granted = 0, ask = 0;
+    Pass p{};
+    while (ask < n) {
+        const u64 cell = r.bucket[ask].key >> OWNER_BITS, begin = cell << OWNER_BITS;
+        i64 before = p.owner;
+        while (r.held.key[before] < begin) before++;
+        const u64 count = (u64)(before - p.owner);
+        __builtin_memcpy(r.spare.key + p.kept, r.held.key + p.owner, count * sizeof(u64));
+        __builtin_memcpy(r.spare.flags + p.kept, r.held.flags + p.owner, count);
+        p = {-1, -1, before, before, p.kept + (i64)count};
+        while (r.bucket[ask].key >> OWNER_BITS == cell) {
+            const u64 key = r.bucket[ask].key;
+            pass_owners(r, key, p);
+            const bool old = r.held.key[p.owner] == key;
+            const bool old_store = old && r.held.flags[p.owner] & OLD_STORE;
+            p.owner += old;
+            if (p.next_store < p.owner) p.next_store = p.owner;
+            while (r.held.key[p.next_store] >> OWNER_BITS == cell &&
+                   !(r.held.flags[p.next_store] & OLD_STORE))
+                p.next_store++;
+            i64 last = ask;
+            bool stores = old_store;
+            for (; r.bucket[last].key == key; last++) stores |= r.bucket[last].what & 1;
+            const Span& span = r.span[episode_of(key)];
+            const bool clash =
+                (p.store > span.begin) | (next_begin(r, cell, p.next_store) < span.end) |
+                (stores & ((p.any > span.begin) | (next_begin(r, cell, p.owner) < span.end)));
+            pass_claim(span, stores, p);
+            granted += clash ? 0 : last - ask;
+            for (; ask < last; ask++) r.cell[r.bucket[ask].what >> 1] = clash ? -1 : (i32)cell;
+            if (old || !clash) keep(r, p, key, old_store || (stores && !clash));
+        }
     }
-    i64 kept = 0;
-    for (i64 i = 0; i < count; i++) {
-        const Claim& claim = r.claims[i];
-        const bool clash = claim.flags & CLASH;
-        const bool store = (claim.flags & OLD_STORE) |
-                           (static_cast<int>(!clash) & (claim.flags & STORES) / STORES);
-        r.held.key[kept] = claim.key;
-        r.held.flags[kept] = (u8)(OLD | (store ? OLD_STORE | STORES : 0));
-        kept += (claim.flags & OLD) | !clash;
-    }
-    r.owners = kept;
+    pass_owners(r, ~(u64)0, p);
+    const Owners held = r.held;
+    r.held = r.spare;
+    r.spare = held;
+    r.owners = p.kept;
     return granted;
 }
 
 // When episodes begin and end, from the first start of the block on.
 static inline void note_times(const Reservation& r) {
-    for (i64 e = 0; e < r.episodes; e++) {
-        r.begin[e] = r.start[e] > r.origin ? r.start[e] - r.origin : 0;
-        r.end[e] = r.hold[e] - r.origin;
-    }
+    for (i64 e = 0; e < r.episodes; e++)
+        r.span[e] = {r.start[e] > r.origin ? r.start[e] - r.origin : 0, r.hold[e] - r.origin};
 }
 
-static inline void ask_for(const Reservation& r, i64 place, i64 pick, i64 cell, i64 episode,
-                           i64 lane, bool is_store) {
+// `at`: its place among the asks.
+static inline void ask_for(const Reservation& r, i64 at, i64 pick, i64 cell, i64 episode, i64 lane,
+                           bool is_store) {
     const u64 owner = (u64)((episode + r.live) << LANE_BITS | lane);
-    r.wanted[place] = (i32)cell;
-    r.asking[place] = {(u64)cell << OWNER_BITS | owner, (i32)(pick << 1 | is_store), 0};
+    r.asking[at] = {(u64)cell << OWNER_BITS | owner, pick << 1 | is_store};
+    r.first[cell]++;
 }
 
 static inline void reserve(Reservation& r) {
@@ -206,14 +195,18 @@ static inline void reserve(Reservation& r) {
     }
     for (int round = 0; round < ROUNDS; round++) {
         const u64 key = r.keys[round];
+        // Written without branches on what is drawn, which no branch predictor could predict.
         i64 asks = 0;
         for (i64 i = 0; i < pending; i++) {
-            Pick& pick = r.pick[r.pending[i]];
-            if (!draw_percent(key, word(pick.identity, 2, 1), share)) continue;
-            i64 chosen = pick.index;
-            if (pick.tried) chosen = draw_below(key, word(pick.identity, 2, 0), pick.choices);
+            r.now[asks] = r.pending[i];
+            asks += draw_percent(key, word(r.pick[r.pending[i]].identity, 2, 1), share);
+        }
+        for (i64 i = 0; i < asks; i++) {
+            Pick& pick = r.pick[r.now[i]];
+            const i64 drawn = draw_below(key, word(pick.identity, 2, 0), pick.choices);
+            const i64 chosen = pick.tried ? drawn : pick.index;
             pick.tried = true;
-            ask_for(r, asks++, r.pending[i], pick.first_cell + chosen, pick.episode, pick.lane,
+            ask_for(r, i, r.now[i], pick.first_cell + chosen, pick.episode, pick.lane,
                     pick.is_store);
         }
         const i64 granted = grant(r, asks);

@@ -10,6 +10,9 @@ enum { WHOLE_LINES_PERCENT = 25, INSIST_PERCENT = 6 };
 // The map as a row of bytes: one entry per cell, by address.
 struct ByteRow {
     i64 cells, line_size;
+    const i64* line;
+    i64 lines;
+    i32* from;  // [bytes + 1] by byte under test, the first cell there or behind it
     i32* cell;
     i64* address;
     i64* end;
@@ -29,6 +32,7 @@ struct Picked {
     bool by_group, is_store;
     // what it becomes
     i64 own, first, end;
+    i64 wanted, cells;  // the cells that it wants: the first one, and how many
 };
 
 // `label`: the group of each cell, in the order of addresses.
@@ -49,6 +53,9 @@ static inline bool make_byte_row(const AddressMap& map, i64 groups, i64 isolatio
     const i64 cells = map.cells;
     row.cells = cells;
     row.line_size = line_size;
+    row.line = map.line;
+    row.lines = map.lines;
+    row.from = room.take<i32>(map.lines * line_size + 1);
     row.cell = room.take<i32>(cells);
     row.address = room.take<i64>(cells);
     row.end = room.take<i64>(cells);
@@ -66,6 +73,7 @@ static inline bool make_byte_row(const AddressMap& map, i64 groups, i64 isolatio
         at[place_of_byte(map.line, map.lines, line_size, map.cell_address[c])] = (i32)(c + 1);
     i64 count = 0;
     for (i64 b = 0; b < map.lines * line_size; b++) {
+        row.from[b] = (i32)count;
         if (!at[b]) continue;
         const i32 cell = at[b] - 1;
         row.cell[count] = cell;
@@ -73,23 +81,17 @@ static inline bool make_byte_row(const AddressMap& map, i64 groups, i64 isolatio
         row.end[count] = map.cell_address[cell] + map.cell_size[cell];
         label[count++] = group[cell];
     }
+    row.from[map.lines * line_size] = (i32)count;
     note_runs(row, label, row.group_first, row.group_end);
     for (i64 i = 0; i < cells; i++) label[i] = (i32)(label[i] % isolation_groups);
     note_runs(row, label, row.isolation_first, row.isolation_end);
     return true;
 }
 
-// The first cell at this address or behind it.
+// The first cell at this address or behind it. The address is in a line under test, or where one
+// ends.
 static inline i64 cell_from(const ByteRow& row, i64 address) {
-    i64 low = 0, high = row.cells;
-    while (low < high) {
-        const i64 middle = (low + high) / 2;
-        if (row.address[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return row.from[place_of_byte(row.line, row.lines, row.line_size, address)];
 }
 
 // What an access asks for if all is free, within what it may touch at all.
@@ -116,11 +118,8 @@ static inline void want(const ByteRow& row, u64 key, Picked& p) {
     if (inside && line + size < high) high = line + size;
     if (p.first < low) p.first = low;
     if (p.end > high) p.end = high;
-}
-
-// Cells that an access wants.
-static inline i64 wanted_cells(const ByteRow& row, const Picked& p) {
-    return cell_from(row, p.end) - (cell_from(row, p.first + 1) - 1);
+    p.wanted = cell_from(row, p.first + 1) - 1;
+    p.cells = cell_from(row, p.end) - p.wanted;
 }
 
 // Gives each access the bytes around its own cell that it may have by now. `r.cell`: one entry per
@@ -129,17 +128,15 @@ static inline void shape(const ByteRow& row, u64 key, Reservation& r, Picked* pi
     i64 asks = 0;
     for (i64 i = 0; i < count; i++) {
         const Picked& p = picked[i];
-        const i64 low = cell_from(row, p.first + 1) - 1, cells = wanted_cells(row, p);
-        for (i64 at = low; at < low + cells; at++, asks++)
+        for (i64 at = p.wanted; at < p.wanted + p.cells; at++, asks++)
             ask_for(r, asks, asks, row.cell[at], p.episode, 0, p.is_store);
     }
     grant(r, asks);
     asks = 0;
     for (i64 i = 0; i < count; i++) {
         Picked& p = picked[i];
-        const i64 begin = cell_from(row, p.first + 1) - 1, cells = wanted_cells(row, p);
         i64 low = -1, high = (i64)1 << 62;
-        for (i64 at = begin; at < begin + cells; at++, asks++) {
+        for (i64 at = p.wanted; at < p.wanted + p.cells; at++, asks++) {
             if (r.cell[asks] >= 0) continue;
             if (at < p.own && row.end[at] > low) low = row.end[at];
             if (at > p.own && row.address[at] < high) high = row.address[at];
