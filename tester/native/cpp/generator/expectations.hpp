@@ -75,8 +75,11 @@ static inline void know_nothing(Known& k) {
 
 // Versions before the first store.
 static inline void begin_history(const Known& k) {
-    for (i64 b = 0; b < bytes_of(k); b++)
-        __builtin_memset(k.history + b * HISTORY, k.memory[b], HISTORY);
+    static_assert(HISTORY == sizeof(u64), "a word has the versions of a byte");
+    for (i64 b = 0; b < bytes_of(k); b++) {
+        const u64 versions = k.memory[b] * 0x0101010101010101u;
+        __builtin_memcpy(k.history + b * HISTORY, &versions, HISTORY);
+    }
 }
 
 static inline i64 count_events(const Derived& d, i64 first, i64 last) {
@@ -118,6 +121,7 @@ static inline bool explode(const Known& k, const Derived& d, i64 first, i64 last
     return true;
 }
 
+enum : u32 { PLACE_BITS = 7 << 1 };
 static inline bool is_store(u32 what) { return what & 1; }
 static inline i64 slot_of(u32 what) { return what >> 4; }
 // Of the byte among those of all values.
@@ -171,24 +175,27 @@ static inline void assign_versions(const Known& k, const Events& e, Derived& d, 
     u8* versions = room.take<u8>(e.count + HISTORY);
     u8* mark = room.take<u8>(e.count);
     i64* seed = room.take<i64>(e.count);
+    i64* name = room.take<i64>(rows * d.lanes);  // of the bytes of each access
     for (i64 row = 0; row < rows; row++) {
         const u64 mask = d.size[row] < 8 ? ((u64)1 << 8 * d.size[row]) - 1 : ~(u64)0;
         u64* value = d.value + row * d.lanes;
         const i64* address = d.address + row * d.lanes;
-        const bool stores = d.kind[row] != LOAD_KIND;
-        for (i64 lane = 0; lane < d.lanes; lane++)
-            value[lane] = stores && address[lane] >= 0
-                              ? draw_word(k.values_key, word(d.identity[row] + lane, 8, 0)) & mask
-                              : 0;
+        if (d.kind[row] == LOAD_KIND) {
+            __builtin_memset(value, 0, (u64)d.lanes * sizeof(u64));
+            continue;
+        }
+        for (i64 lane = 0; lane < d.lanes; lane++) {
+            const i64 own = name[row * d.lanes + lane] = word(d.identity[row] + lane, 8, 0);
+            value[lane] = address[lane] >= 0 ? draw_word(k.values_key, own) & mask : 0;
+        }
     }
     u8* bytes = (u8*)d.value;
     for (i64 b = 0; b < bytes_of(k); b++) {
         i64 count = 0;
         for (i64 i = e.first[b]; i < e.first[b + 1]; i++) {
             if (!is_store(e.what[i])) continue;
-            const i64 row = slot_of(e.what[i]) / d.lanes, lane = slot_of(e.what[i]) % d.lanes;
             versions[HISTORY + count] = bytes[byte_of(e.what[i])];
-            seed[count++] = word(d.identity[row] + lane, 8, byte_of(e.what[i]) & 7);
+            seed[count++] = name[slot_of(e.what[i])] + (byte_of(e.what[i]) & 7);
         }
         if (count == 0) continue;
         u8* history = k.history + b * HISTORY;
@@ -204,15 +211,16 @@ static inline void assign_versions(const Known& k, const Events& e, Derived& d, 
 // Work space for episodes first .. last-1, counted from the first one.
 struct Work {
     i64 first, last;
-    i32* row_episode;  // [rows of these episodes]
-    i64* number;       // within the agent, from 1
-    i64* needed;       // [episodes * agents] latest episode that has to be complete
-    i64* implied;      // [agents]
-    u64* left;         // [rows * lanes] of all episodes: what stores and atomic actions leave
+    i64 slot;           // the first one of these episodes
+    i32* slot_episode;  // [slots of these episodes]
+    i64* number;        // within the agent, from 1
+    i64* needed;        // [episodes * agents] latest episode that has to be complete
+    i64* implied;       // [agents]
+    u64* left;          // [rows * lanes] of all episodes: what stores and atomic actions leave
 };
 
-static inline i64 episode_of(const Derived& d, const Work& w, u32 what) {
-    return w.row_episode[slot_of(what) / d.lanes - d.first_row[w.first]];
+static inline i64 episode_of(const Work& w, u32 what) {
+    return w.slot_episode[slot_of(what) - w.slot];
 }
 
 static inline void need(const Known& k, const Derived& d, const Work& w, i64 later, i64 agent,
@@ -242,20 +250,31 @@ static inline void need_readers(const Known& k, const Derived& d, const Work& w,
         need(k, d, w, later, k.loaded[low] % k.agents, k.loaded_number[low]);
 }
 
+// Whether a byte has the accesses of the byte before it, now and in earlier blocks.
+static inline bool is_alike(const Known& k, const Events& e, i64 byte) {
+    if (byte == 0 || k.loads > 0 || k.stored[byte] != k.stored[byte - 1]) return false;
+    const i64 count = e.first[byte + 1] - e.first[byte];
+    const u32 *own = e.what + e.first[byte], *before = own - count;
+    if (before != e.what + e.first[byte - 1]) return false;
+    for (i64 i = 0; i < count; i++)
+        if ((own[i] ^ before[i]) & ~PLACE_BITS) return false;
+    return true;
+}
+
 static inline void note_needs(const Known& k, const Events& e, const Derived& d, const Work& w) {
     for (i64 b = 0; b < bytes_of(k); b++) {
-        i64 store = -1;          // the last one
-        i64 reads = e.first[b];  // loads since then begin here
+        if (is_alike(k, e, b)) continue;  // it needs the same
+        i64 store = -1;                   // the last one
+        i64 reads = e.first[b];           // loads since then begin here
         for (i64 i = reads; i < e.first[b + 1]; i++) {
-            const i64 episode = episode_of(d, w, e.what[i]);
+            const i64 episode = episode_of(w, e.what[i]);
             if (store >= 0)
                 need_episode(k, d, w, episode, store);
             else if (k.stored[b] > 0)
                 need(k, d, w, episode, k.stored[b] % k.agents, k.stored[b] / k.agents);
             if (!is_store(e.what[i])) continue;
             if (store < 0) need_readers(k, d, w, episode, b);
-            for (; reads < i; reads++)
-                need_episode(k, d, w, episode, episode_of(d, w, e.what[reads]));
+            for (; reads < i; reads++) need_episode(k, d, w, episode, episode_of(w, e.what[reads]));
             reads = i + 1;
             store = episode;
         }
@@ -336,7 +355,7 @@ static inline void note_expected(const Known& k, const Events& e, const Derived&
             }
         }
         if (store < 0) continue;
-        const i64 episode = episode_of(d, w, e.what[store]);
+        const i64 episode = episode_of(w, e.what[store]);
         k.memory[b] = held;
         k.stored[b] = w.number[episode] * k.agents + d.episode_thread[w.first + episode];
     }
@@ -403,7 +422,7 @@ static inline void remember(Known& k, const Events& e, const Derived& d, const W
                 latest[agent] = k.loaded_number[old];
         }
         for (i64 i = since; i < e.first[b + 1]; i++) {
-            const i64 episode = episode_of(d, w, e.what[i]);
+            const i64 episode = episode_of(w, e.what[i]);
             latest[d.episode_thread[w.first + episode]] = w.number[episode];
         }
         if (since == e.first[b + 1] && stored) continue;
@@ -422,7 +441,8 @@ static inline void remember(Known& k, const Events& e, const Derived& d, const W
 // Derives episodes w.first .. w.last-1 from their `events`.
 static inline void derive(Known& k, const Events& e, Derived& d, Work& w, bool more, Room& room) {
     const i64 episodes = w.last - w.first, base = d.first_row[w.first];
-    w.row_episode = room.take<i32>(d.first_row[w.last] - base);
+    w.slot = base * d.lanes;
+    w.slot_episode = room.take<i32>(d.first_row[w.last] * d.lanes - w.slot);
     w.number = room.take<i64>(episodes);
     w.needed = room.zeros<i64>(episodes * k.agents);
     w.implied = room.zeros<i64>(k.agents);
@@ -430,8 +450,9 @@ static inline void derive(Known& k, const Events& e, Derived& d, Work& w, bool m
     for (i64 t = 0; t < k.agents; t++) w.implied[t] = k.come[t];
     for (i64 n = 0; n < episodes; n++) {
         w.number[n] = ++w.implied[d.episode_thread[w.first + n]];
-        for (i64 row = d.first_row[w.first + n]; row < d.first_row[w.first + n + 1]; row++)
-            w.row_episode[row - base] = (i32)n;
+        const i64 first = d.first_row[w.first + n], last = d.first_row[w.first + n + 1];
+        for (i64 slot = first * d.lanes; slot < last * d.lanes; slot++)
+            w.slot_episode[slot - w.slot] = (i32)n;
     }
     perform(k, e, d, w, room);
     note_needs(k, e, d, w);
@@ -443,7 +464,7 @@ static inline void derive(Known& k, const Events& e, Derived& d, Work& w, bool m
 // Bytes that deriving takes at most, once the events are known.
 static inline i64 room_to_derive(const Known& k, const Derived& d, i64 events) {
     const i64 rows = d.first_row[d.episodes];
-    return rows * d.lanes * (8 + 32) + rows * 4 + d.episodes * (k.agents + 1) * 8 + k.agents * 24 +
+    return rows * d.lanes * (8 + 32 + 4) + d.episodes * (k.agents + 1) * 8 + k.agents * 24 +
            (k.loads + events) * 16 + 256;
 }
 
@@ -451,7 +472,8 @@ static inline i64 room_to_derive(const Known& k, const Derived& d, i64 events) {
 static inline i64 room_to_observe(const Known& k, const Derived& d, i64 events) {
     const i64 rows = d.first_row[d.episodes], parts = d.episodes / DERIVED_EPISODES + 1;
     const i64 exploded = events * 4 + bytes_of(k) * 8 + rows * d.lanes * 4 + 64;
-    return events * 10 + HISTORY + 64 + parts * (exploded + room_to_derive(k, d, events));
+    return events * 10 + HISTORY + rows * d.lanes * 8 + 80 +
+           parts * (exploded + room_to_derive(k, d, events));
 }
 
 // Values of stores, and what is derived from the order of accesses. `more`: further episodes follow.

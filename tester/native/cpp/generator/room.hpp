@@ -32,7 +32,7 @@ struct Room {
 static inline i64 place_of_byte(const i64* line, i64 lines, i64 line_size, i64 address) {
     const i64 offset = address & (line_size - 1), own = address - offset;
     // Most maps are dense.
-    const i64 guess = (own - line[0]) / line_size;
+    const i64 guess = (own - line[0]) >> __builtin_ctzll((u64)line_size);
     if (guess < lines && line[guess] == own) return guess * line_size + offset;
     i64 low = 0, high = lines;
     while (low < high) {
