@@ -27,7 +27,7 @@ from runtime.description import (
 from runtime.description.direct_links import is_link, with_links
 from runtime.description.machine_groups import with_groups
 from runtime.description.origin import DescriptionError, MissingParameters, Path, unknown_name
-from runtime.description.parameters import ParameterValues
+from runtime.description.parameters import ParameterValues, Scalars
 from runtime.requesters.coalescer import CONTEXT
 from runtime.sim.delay_policy import SCRIPTED
 
@@ -36,6 +36,8 @@ SEQUENCERS: Final = ("Sequencer", "HTMSequencer")
 DMA: Final = "DMASequencer"
 REQUESTERS: Final = (*COALESCERS, *SEQUENCERS, DMA)
 MAX_AGENTS: Final = 4096
+_ORDERED: Final = BufferDescription(ordered=True)
+_UNORDERED: Final = BufferDescription(ordered=False)
 _KIND_OF_CLASS: Final = {DMA: "dma"} | dict.fromkeys(COALESCERS, "gpu")
 
 
@@ -80,17 +82,15 @@ class _Machine:
         plain = [p for p in declared if isinstance(p, Parameter)]
         self.caches = [p.name for p in plain if p.type == "CacheMemory"]
         self.requesters = {p.name: p.type for p in plain if p.type in REQUESTERS}
-        self.scalars = {p.name: p for p in plain if not p.pointer}
+        self.scalars = Scalars({p.name: p for p in plain if not p.pointer})
         self.pointers = {p.name: p.type for p in plain if p.pointer}
+        self.objects = self.pointers | dict.fromkeys(self.buffers, "MessageBuffer")
+        """Classes of the parameters that are objects, by name."""
         self.others = [
             p.name
             for p in plain
             if p.pointer and p.name not in self.caches and p.name not in self.requesters
         ]
-
-    def objects(self) -> dict[str, str]:
-        """Classes of the parameters that are objects, by name."""
-        return self.pointers | dict.fromkeys(self.buffers, "MessageBuffer")
 
     def main_requesters(self) -> list[str]:
         """The parameters that drive the machine when no table names one: see the manual."""
@@ -287,17 +287,19 @@ class _Completion:
             if described.start_index_bit is None:
                 described = replace(described, start_index_bit=self.line_bits + bank_bits)
             caches[cache] = described
-        buffers = {
-            buffer: given.buffers.get(buffer, self._usual_buffer(parameter))
-            for buffer, parameter in declared.buffers.items()
-        }
+        buffers = {}
         for buffer, parameter in declared.buffers.items():
-            self._check_buffer(name, parameter, buffers[buffer])
+            stated = given.buffers.get(buffer)
+            if stated is None:
+                stated = self._usual_buffer(parameter)
+            else:
+                self._check_buffer(name, parameter, stated)
+            buffers[buffer] = stated
         return replace(
             given,
             count=count,
             interleaved=interleaved,
-            parameters=self.values.of(name, declared.objects()),
+            parameters=self.values.of(name, declared.objects),
             caches=caches,
             buffers=buffers,
         )
@@ -307,7 +309,7 @@ class _Completion:
         ordered = declared.ordered_hint
         if ordered is None:
             ordered = declared.virtual_network is not None and self.given.network.ordered
-        return BufferDescription(ordered=ordered)
+        return _ORDERED if ordered else _UNORDERED
 
     def _check_buffer(
         self, machine: str, declared: BufferParameter, described: BufferDescription

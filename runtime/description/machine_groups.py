@@ -79,11 +79,14 @@ def neighbours(
                 below[name, i] += [(other, place) for place in places]
     above: dict[Place, list[Place]] = {place: [] for place in below}
     for name, group in groups.items():
-        for i in range(group.count or 0):
-            above[name, i] = [
-                (other, place)
-                for other in group.upstream
-                for place in range(groups[other].count or 0)
-                if (name, i) in below[other, place] or name not in groups[other].downstream
-            ]
+        for other in group.upstream:
+            instances = [(other, i) for i in range(groups[other].count or 0)]
+            if name not in groups[other].downstream:
+                for i in range(group.count or 0):
+                    above[name, i] += instances
+                continue
+            for instance in instances:
+                for known in below[instance]:
+                    if known[0] == name:
+                        above[known].append(instance)
     return below, above

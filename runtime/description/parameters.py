@@ -55,6 +55,30 @@ def banked_machine(name: str, machines: Iterable[str]) -> str | None:
     return None
 
 
+def _default(parameter: Parameter) -> Scalar | None:
+    if parameter.default is not None:
+        default: Scalar = parameter.default
+        return default
+    return False if parameter.type == "bool" else None
+
+
+class Scalars:
+    """What a machine declares and inherits."""
+
+    def __init__(self, declared: Mapping[str, Parameter]) -> None:
+        self.known: Final = {**INHERITED, **declared}
+        self.usual: Final = {name: self._usual(each) for name, each in self.known.items()}
+        """Defaults, which were checked once; None: of the others."""
+        self.others: Final = [name for name, value in self.usual.items() if value is None]
+
+    @staticmethod
+    def _usual(parameter: Parameter) -> Scalar | None:
+        default = _default(parameter)
+        counts = _BANKS.fullmatch(parameter.name) is not None
+        wrong = default is not None and _refusal(parameter, default) is not None
+        return None if counts or wrong else default
+
+
 class ParameterValues:
     """``counts``: instances by machine, complete before :meth:`of` is asked.
 
@@ -67,19 +91,19 @@ class ParameterValues:
         counts: Mapping[str, int],
         line_bits: int,
         machines: Mapping[str, MachineDescription],
-        scalars: Mapping[str, Mapping[str, Parameter]],
+        scalars: Mapping[str, Scalars],
     ) -> None:
         self.origin = origin
         self.counts = counts
         self.line_bits = line_bits
         self.machines = machines
-        self.scalars = {name: {**INHERITED, **declared} for name, declared in scalars.items()}
+        self.scalars = scalars
         self.missing: dict[str, list[Parameter]] = {}
         """Parameters that must be given, by machine."""
 
     def of(self, machine: str, objects: Mapping[str, str]) -> dict[str, Scalar]:
         """The values by name. ``objects``: classes of the machine's other parameters."""
-        known = self.scalars[machine]
+        known = self.scalars[machine].known
         described = self.machines.get(machine, MachineDescription())
         for table, names in (("parameters", described.parameters), ("derived", described.derived)):
             for name in names:
@@ -90,18 +114,18 @@ class ParameterValues:
                 if name not in known:
                     message = unknown_name(f"parameter of machine {machine}", name, list(known))
                     raise self.origin.error(path, what, message)
-        values = {}
-        for name, parameter in known.items():
+        values = self.scalars[machine].usual.copy()
+        for name in (*described.derived, *self.scalars[machine].others, *described.parameters):
             value = described.parameters.get(name)
             if value is None and name in described.derived:
                 value = self._derived(machine, name, described.derived[name])
             if value is None:
-                value = self._inferred(machine, parameter)
+                value = self._inferred(machine, known[name])
             if value is not None:
-                values[name] = self._checked(machine, parameter, value)
+                values[name] = self._checked(machine, known[name], value)
             elif self.counts[machine]:
-                self.missing.setdefault(machine, []).append(parameter)
-        return values
+                self.missing.setdefault(machine, []).append(known[name])
+        return {name: value for name, value in values.items() if value is not None}
 
     def require(self) -> None:
         """Ask for everything that :meth:`of` has missed, at once. Raises MissingParameters."""
@@ -139,7 +163,7 @@ class ParameterValues:
         if other not in self.scalars:
             message = unknown_name("machine", other, list(self.scalars))
             raise self.origin.error(place, derived.parameter, message)
-        known = self.scalars[other]
+        known = self.scalars[other].known
         if source not in known:
             message = unknown_name(f"parameter of machine {other}", source, list(known))
             raise self.origin.error(place, derived.parameter, message)
@@ -161,10 +185,7 @@ class ParameterValues:
                 return self._bank_bits(machine, parameter, banked, count, found[2])
             if parameter.default is None:
                 return 0 if found[2] == "num_bits" else self.line_bits
-        if parameter.default is not None:
-            default: Scalar = parameter.default
-            return default
-        return False if parameter.type == "bool" else None
+        return _default(parameter)
 
     def _bank_bits(
         self, machine: str, parameter: Parameter, banked: str, count: int, what: str
@@ -180,22 +201,25 @@ class ParameterValues:
         return max(0, count.bit_length() - 1)
 
     def _checked(self, machine: str, parameter: Parameter, value: Scalar) -> Scalar:
-        path = ("machine", machine, "parameters", parameter.name)
-        kind = parameter.type
-        if kind == "bool":
-            if not isinstance(value, bool):
-                raise self.origin.error(path, value, "expected true or false")
-        elif kind == "std::string":
-            if not isinstance(value, str):
-                raise self.origin.error(path, value, "expected a string")
-        elif isinstance(value, bool) or not isinstance(value, int):
-            raise self.origin.error(path, value, f"expected an integer ({kind})")
-        else:
-            low, high = _RANGES.get(kind, (-(1 << 63), (1 << 64) - 1))
-            if parameter.name == "number_of_TBEs":
-                low, high = 1, MAX_TBES
-            elif parameter.name == "transitions_per_cycle":
-                low = 1
-            if not low <= value <= high:
-                raise self.origin.error(path, value, f"must be between {low} and {high}")
+        refusal = _refusal(parameter, value)
+        if refusal is not None:
+            path = ("machine", machine, "parameters", parameter.name)
+            raise self.origin.error(path, value, refusal)
         return value
+
+
+def _refusal(parameter: Parameter, value: Scalar) -> str | None:
+    """What is wrong with a value."""
+    kind = parameter.type
+    if kind == "bool":
+        return None if isinstance(value, bool) else "expected true or false"
+    if kind == "std::string":
+        return None if isinstance(value, str) else "expected a string"
+    if isinstance(value, bool) or not isinstance(value, int):
+        return f"expected an integer ({kind})"
+    low, high = _RANGES.get(kind, (-(1 << 63), (1 << 64) - 1))
+    if parameter.name == "number_of_TBEs":
+        low, high = 1, MAX_TBES
+    elif parameter.name == "transitions_per_cycle":
+        low = 1
+    return None if low <= value <= high else f"must be between {low} and {high}"

@@ -14,7 +14,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 from msgspec import Meta, Struct, ValidationError, convert
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import FieldInfo, astuple, fields
 
 from runtime.description.origin import DescriptionError, Origin, Path, unknown_name
 from runtime.description.parts import FieldError
@@ -54,10 +54,8 @@ def shallow(value: object) -> Any:
     """A table or list of its own for a piece, table or list, whose contents it shares; else the
     value. ``read`` takes pieces as they are, without looking into them again."""
     if isinstance(value, Struct):
-        contents = (
-            (each.encode_name, getattr(value, each.name)) for each in fields_of(type(value))
-        )
-        return {name: content for name, content in contents if content is not None}
+        contents = zip(_names_of(type(value)), astuple(value))
+        return {name: content for name, content in contents if content is not None and name}
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, list | tuple) else value
@@ -67,6 +65,12 @@ def shallow(value: object) -> Any:
 def fields_of(kind: type[Struct]) -> tuple[FieldInfo, ...]:
     """The fields that a table may have. Every leg of a campaign asks for them."""
     return tuple(field for field in fields(kind) if field.encode_name)
+
+
+@cache
+def _names_of(kind: type[Struct]) -> tuple[str, ...]:
+    """Of all fields, as a table has them; empty: no table may have it."""
+    return tuple(field.encode_name for field in fields(kind))
 
 
 def alternatives(kind: Any, *limits: Meta) -> list[tuple[Any, Meta]]:
