@@ -8,6 +8,7 @@ two legs of one description; the rest is made once per description and kept.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
@@ -216,16 +217,23 @@ class _Template:
         self._sizes_at = sizes_at
         self._consumers = consumers
         self.census: Census | None = None
-        self.array: Words = np.array([word & _MASK64 for word in words], np.uint64)
+        self.array: Words = np.frombuffer(_as_words(words), np.uint64)
         self.array.flags.writeable = False
 
     def words(self, run_key: int, capacities: Capacities, agents: int) -> Words:
-        array = self.array.copy()
-        array[HeadWord.RUN_KEY] = run_key & _MASK64
-        array[self._sizes_at + SizeWord.CONSUMERS] = self._consumers + agents
+        words = self.array.copy()
+        words[HeadWord.RUN_KEY] = run_key & _MASK64
+        words[self._sizes_at + SizeWord.CONSUMERS] = self._consumers + agents
         first = self._sizes_at + len(SizeWord)
-        array[first : first + len(POOLS)] = [getattr(capacities, pool) for pool in POOLS]
-        return array
+        words[first : first + len(POOLS)] = [getattr(capacities, pool) for pool in POOLS]
+        return words
+
+
+def _as_words(values: list[int]) -> array[int]:
+    try:
+        return array("Q", values)
+    except OverflowError:  # negative ones are few, and not in every plan
+        return array("Q", [value & _MASK64 for value in values])
 
 
 class _Exporter:

@@ -43,6 +43,21 @@ from runtime.types.messages import MachineType
 _PARTS: Final = (DirectoryMemory, CacheMemory, MessageBuffer, NetworkPort, RequesterBase)
 
 
+class _Blanks:
+    """Words of which some are numbers of parts of the system, named by parameters."""
+
+    def __init__(self, words: Sequence[int | str]) -> None:
+        self._words = [0 if isinstance(word, str) else word for word in words]
+        self._named = [(at, name) for at, name in enumerate(words) if isinstance(name, str)]
+
+    def filled(self, number: Mapping[str, int], otherwise: int) -> list[int]:
+        """How many there are, and the words. ``otherwise``: for what has no number."""
+        words = self._words.copy()
+        for at, name in self._named:
+            words[at] = number.get(name, otherwise)
+        return [len(words), *words]
+
+
 @dataclass(frozen=True)
 class _Machine:
     """What the controllers of a machine with the same parameters say of themselves."""
@@ -53,10 +68,9 @@ class _Machine:
     """Parameters that are the mandatory queue, requests to memory and its responses."""
     consumed: frozenset[str]
     """Parameters that are buffers which the controller consumes."""
-    parameters: tuple[int | str, ...]
-    """Their words, or the names of those that are parts of the system."""
-    objects: tuple[int | str, ...]
-    """The same of the author's objects."""
+    parameters: _Blanks
+    objects: _Blanks
+    """Of the author's objects."""
 
 
 class Composer:
@@ -148,8 +162,8 @@ def _learned(controller: Controller, objects: tuple[int | str, ...]) -> _Machine
         head,
         tuple(None if queue is None else names[id(queue)] for queue in queues),
         frozenset(consumed),
-        tuple(words),
-        objects,
+        _Blanks(words),
+        _Blanks(objects),
     )
 
 
@@ -306,14 +320,9 @@ class _Composition:
                 words.append(stalls or not machine.RESOURCES_ONLY_CACHES)
                 for others in (below[place], above[place]):
                     words.append(len(others))
-                    words += (node[other] for other in others)
-                words.append(len(known.parameters))
-                words += (
-                    word if isinstance(word, int) else number.get(word, bool(described.interleaved))
-                    for word in known.parameters
-                )
-                words.append(len(known.objects))
-                words += (each if isinstance(each, int) else number[each] for each in known.objects)
+                    words += [node[other] for other in others]
+                words += known.parameters.filled(number, bool(described.interleaved))
+                words += known.objects.filled(number, NONE)
                 found.append(words)
         return found
 
