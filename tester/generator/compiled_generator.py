@@ -6,6 +6,7 @@ Invariant: chunks are byte for byte those of `tester.generator.generator.Generat
 from __future__ import annotations
 
 import ctypes
+from array import array
 from math import prod
 from typing import Any, Final
 
@@ -126,7 +127,7 @@ class CompiledGenerator:
         block = room[begin : begin + rows.wait_thread - start + 8 * rows.waits].copy()
         block.flags.writeable = False
 
-        def array(name: str, place: int, *shape: int) -> npt.NDArray[Any]:
+        def part(name: str, place: int, *shape: int) -> npt.NDArray[Any]:
             dtype = np.dtype(DTYPES[name])
             first = place - start
             size = prod(shape) * dtype.itemsize
@@ -138,23 +139,23 @@ class CompiledGenerator:
             agents=self.config.agents,
             run_key=self.run_key,
             line_size=self.config.map.line_size,
-            episode_thread=array("episode_thread", start, episodes),
-            episode_first_action=array("episode_first_action", rows.first_row, episodes + 1),
-            episode_group=array("episode_group", rows.group, episodes, lanes),
-            episode_scope=array("episode_scope", rows.episode_scope, episodes),
+            episode_thread=part("episode_thread", start, episodes),
+            episode_first_action=part("episode_first_action", rows.first_row, episodes + 1),
+            episode_group=part("episode_group", rows.group, episodes, lanes),
+            episode_scope=part("episode_scope", rows.episode_scope, episodes),
             group_word=self._group_word,
-            action_kind=array("action_kind", rows.kind, actions),
-            action_size=array("action_size", rows.size, actions),
-            action_scope=array("action_scope", rows.scope, actions),
-            action_op=array("action_op", rows.op, actions),
-            lane_address=array("lane_address", rows.address, actions, lanes),
-            store_value=array("store_value", rows.value, actions, lanes),
+            action_kind=part("action_kind", rows.kind, actions),
+            action_size=part("action_size", rows.size, actions),
+            action_scope=part("action_scope", rows.scope, actions),
+            action_op=part("action_op", rows.op, actions),
+            lane_address=part("lane_address", rows.address, actions, lanes),
+            store_value=part("store_value", rows.value, actions, lanes),
             thread_base=base,
             derived=True,
-            expected=array("expected", rows.expected, actions, lanes),
-            wait_first=array("wait_first", rows.wait_first, episodes + 1),
-            wait_thread=array("wait_thread", rows.wait_thread, waits),
-            wait_count=array("wait_count", rows.wait_thread + 4 * waits, waits),
+            expected=part("expected", rows.expected, actions, lanes),
+            wait_first=part("wait_first", rows.wait_first, episodes + 1),
+            wait_thread=part("wait_thread", rows.wait_thread, waits),
+            wait_count=part("wait_count", rows.wait_thread + 4 * waits, waits),
             wait_kind=np.zeros(waits, np.uint8),
         )
 
@@ -176,25 +177,26 @@ class CompiledGenerator:
 
 
 def _agents(config: GeneratorConfig) -> IntArray:
-    """[T, 10] a record of each agent, as the compiled code has it."""
+    """[T * 10] a record of each agent, as the compiled code has it."""
     groups = config.isolation_groups or (0,) * len(config.agents)
     rows = zip(config.agents, groups, config.all_abilities(), adders_with_others(config).tolist())
-    words = [
-        (
-            agent.lanes,
-            group,
-            agent.stores,
-            agent.adds,
-            able.flush,
-            able.plain,
-            agent.kind == "gpu",
-            able.instructions,
-            able.longest if agent.lanes == 1 else 0,
-            wide,
+    words = array("q")
+    for agent, group, able, wide in rows:
+        words.extend(
+            (
+                agent.lanes,
+                group,
+                agent.stores,
+                agent.adds,
+                able.flush,
+                able.plain,
+                agent.kind == "gpu",
+                able.instructions,
+                able.longest if agent.lanes == 1 else 0,
+                wide,
+            )
         )
-        for agent, group, able, wide in rows
-    ]
-    return np.array(words, np.int64)
+    return np.frombuffer(words, np.int64)
 
 
 def _map_settings(config: MapConfig) -> Any:

@@ -6,7 +6,9 @@ made, with the value and the possible range.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final
 
 from slicc.scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
@@ -21,6 +23,27 @@ BYTES: Final = "bytes"
 LONGEST_TRANSFER: Final = MAX_TRANSFER_BYTES // 2
 """Bytes of a DMA engine's longest access; rounded out to whole lines it may become longer."""
 PATTERNS: Final = (EPISODES, CHECKS, BYTES)
+_PERCENTAGES: Final = (
+    "lane_percent",
+    "shared_group_percent",
+    "pattern_percent",
+    "repeat_percent",
+    "hot_percent",
+    "scope_percent",
+    "atomic_scope_percent",
+    "quiet_percent",
+    "atomic_percent",
+    "bare_percent",
+    "plain_percent",
+    "instruction_percent",
+    "unaligned_percent",
+    "flush_percent",
+    "peek_percent",
+    "peek_bypass_percent",
+    "chase_percent",
+    "tight_percent",
+)
+_percentages: Final = attrgetter(*_PERCENTAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,74 +132,50 @@ class GeneratorConfig:
     """Episodes whose hand-overs leave no slack."""
 
     def __post_init__(self) -> None:
-        def need(condition: bool, message: str) -> None:
-            if not condition:
-                raise ConfigError(message)
+        wrong = next(self._wrong(), None)
+        if wrong is not None:
+            raise ConfigError(wrong)
 
-        need(len(self.agents) >= 1, "a program needs at least one agent")
-        need(
-            len(self.agents) <= MAX_PROGRAM_AGENTS,
-            f"{len(self.agents)} agents, no more than {MAX_PROGRAM_AGENTS} are possible",
-        )
+    def _wrong(self) -> Iterator[str]:
+        """What is impossible; a leg makes several of these, so text is made for nothing else."""
+        if not self.agents:
+            yield "a program needs at least one agent"
+        if len(self.agents) > MAX_PROGRAM_AGENTS:
+            yield f"{len(self.agents)} agents, no more than {MAX_PROGRAM_AGENTS} are possible"
         for agent in self.agents:
-            need(
-                1 <= agent.lanes <= MAX_LANES,
-                f"agent {agent.name} has {agent.lanes} lanes, 1 to {MAX_LANES} are possible",
-            )
-        if self.abilities:
-            need(len(self.abilities) == len(self.agents), "abilities needs one entry per agent")
+            if not 1 <= agent.lanes <= MAX_LANES:
+                yield f"agent {agent.name} has {agent.lanes} lanes, 1 to {MAX_LANES} are possible"
+        if self.abilities and len(self.abilities) != len(self.agents):
+            yield "abilities needs one entry per agent"
         if self.isolation_groups:
-            need(
-                len(self.isolation_groups) == len(self.agents),
-                "isolation_groups needs one number per agent",
-            )
-            need(
-                min(self.isolation_groups) >= 0 and max(self.isolation_groups) < self.map.groups,
-                f"{max(self.isolation_groups) + 1} isolation groups need as many groups, "
-                f"there are {self.map.groups}",
-            )
-        need(self.episodes is None or self.episodes >= 0, "episodes must not be negative")
-        need(
-            self.pattern in PATTERNS,
-            f"no pattern {self.pattern!r}; there are {', '.join(PATTERNS)}",
-        )
-        need(len(self.lengths) >= 1, "lengths must name at least one episode length")
-        need(
-            all(1 <= n <= MAX_LENGTH for n in self.lengths),
-            f"an episode has 1 to {MAX_LENGTH} actions",
-        )
+            if len(self.isolation_groups) != len(self.agents):
+                yield "isolation_groups needs one number per agent"
+            if min(self.isolation_groups) < 0 or max(self.isolation_groups) >= self.map.groups:
+                yield (
+                    f"{max(self.isolation_groups) + 1} isolation groups need as many groups, "
+                    f"there are {self.map.groups}"
+                )
+        if self.episodes is not None and self.episodes < 0:
+            yield "episodes must not be negative"
+        if self.pattern not in PATTERNS:
+            yield f"no pattern {self.pattern!r}; there are {', '.join(PATTERNS)}"
+        if not self.lengths:
+            yield "lengths must name at least one episode length"
+        if not all(1 <= n <= MAX_LENGTH for n in self.lengths):
+            yield f"an episode has 1 to {MAX_LENGTH} actions"
         low, high = self.load_percent
-        need(0 <= low <= high <= 100, "load_percent must be a range within 0 to 100")
-        need(
-            len(self.size_weights) == 4
-            and all(0 <= w <= 10000 for w in self.size_weights)
-            and sum(self.size_weights) > 0,
-            "size_weights needs four weights from 0 to 10000, one of them positive",
-        )
-        for name in (
-            "lane_percent",
-            "shared_group_percent",
-            "pattern_percent",
-            "repeat_percent",
-            "hot_percent",
-            "scope_percent",
-            "atomic_scope_percent",
-            "quiet_percent",
-            "atomic_percent",
-            "bare_percent",
-            "plain_percent",
-            "instruction_percent",
-            "unaligned_percent",
-            "flush_percent",
-            "peek_percent",
-            "peek_bypass_percent",
-            "chase_percent",
-            "tight_percent",
-        ):
-            value = getattr(self, name)
-            need(0 <= value <= 100, f"{name} is {value}, a percentage is needed")
-        need(0 <= self.slack_percent <= 10000, "slack_percent must lie between 0 and 10000")
-        need(self.hot_cells >= 1, "hot_cells must be 1 or more")
+        if not 0 <= low <= high <= 100:
+            yield "load_percent must be a range within 0 to 100"
+        weights = self.size_weights
+        if len(weights) != 4 or not all(0 <= w <= 10000 for w in weights) or not sum(weights):
+            yield "size_weights needs four weights from 0 to 10000, one of them positive"
+        for name, value in zip(_PERCENTAGES, _percentages(self)):
+            if not 0 <= value <= 100:
+                yield f"{name} is {value}, a percentage is needed"
+        if not 0 <= self.slack_percent <= 10000:
+            yield "slack_percent must lie between 0 and 10000"
+        if self.hot_cells < 1:
+            yield "hot_cells must be 1 or more"
 
     def all_abilities(self) -> tuple[Abilities, ...]:
         """One entry per agent."""

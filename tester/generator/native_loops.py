@@ -17,6 +17,7 @@ import ctypes
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import IntEnum
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -229,20 +230,24 @@ class Knowledge:
         self, lines: IntArray, line_size: int, run_key: int, values_key: int, agents: int
     ) -> None:
         size = len(lines) * line_size
-        self.come: IntArray = np.zeros(agents, np.int64)
-        """[T] episodes so far."""
-        self._arrays: list[npt.NDArray[Any]] = [
-            np.ascontiguousarray(lines, np.int64),
-            np.empty(size, np.uint8),
-            np.empty(size * _HISTORY, np.uint8),
-            np.empty(size, np.int64),
-            np.empty(agents * agents, np.int64),
-            np.empty(agents * _REMEMBERED * agents, np.int64),
-            self.come,
+        words = [
+            agents,
+            len(lines),
+            -(-size // 8),
+            size * _HISTORY // 8,
+            size,
+            agents * agents,
+            agents * _REMEMBERED * agents,
         ]
-        line, *state = addresses(self._arrays)
+        self._words = np.empty(sum(words), np.int64)
+        self.come: IntArray = self._words[:agents]
+        """[T] episodes so far."""
+        self.come[:] = 0
+        self._words[agents : agents + len(lines)] = lines
+        come = address(self._words)
+        line, *state = (come + 8 * words for words in accumulate(words[:-1]))
         self.record = _Known(
-            len(lines), line_size, line, agents, run_key, values_key, *state, 0, None, None
+            len(lines), line_size, line, agents, run_key, values_key, *state, come, 0, None, None
         )
         self._loads: list[IntArray] = []
 

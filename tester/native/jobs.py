@@ -6,11 +6,11 @@ Invariant: nothing here owns what a job points into; a caller keeps it until its
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from runtime.native.plan import Words
 from tester.execution.agent import HandoverSteps
@@ -103,14 +103,14 @@ class SystemForm:
         self.plan: Words = protocol.plans.template(description)
         steps = rules.steps or (HandoverSteps(),) * len(agents)
         isolation = rules.isolation_groups or (0,) * len(agents)
-        self._arrays: tuple[npt.NDArray[Any], ...] = (
-            np.array([agent.adds for agent in agents], np.uint8),
-            np.array([agent.requester for agent in agents], np.uint32),
-            np.array([agent.lanes for agent in agents], np.uint32),
-            np.array(isolation, np.int64),
-            np.array([each.bits for each in steps], np.uint8),
+        self._arrays: tuple[array[int], ...] = (
+            array("B", [agent.adds for agent in agents]),
+            array("I", [agent.requester for agent in agents]),
+            array("I", [agent.lanes for agent in agents]),
+            array("q", isolation),
+            array("B", [each.bits for each in steps]),
         )
-        *self.agent_arrays, self.steps = (array.ctypes.data for array in self._arrays)
+        *self.agent_arrays, self.steps = (each.buffer_info()[0] for each in self._arrays)
         used = sorted({agent.requester for agent in agents if agent.adds})
         self.flushable = all_flush(protocol.info, description, used)
 

@@ -12,6 +12,7 @@ cache, a handful of lines that all agents contend for, or lines that mostly map 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,46 +62,43 @@ class MapConfig:
     """Addresses stay below this."""
 
     def __post_init__(self) -> None:
-        def need(condition: bool, message: str) -> None:
-            if not condition:
-                raise ConfigError(message)
+        wrong = next(self._wrong(), None)
+        if wrong is not None:
+            raise ConfigError(wrong)
 
-        need(
-            1 <= self.groups <= MAX_GROUPS,
-            f"groups is {self.groups}, 1 to {MAX_GROUPS} are possible",
-        )
-        need(self.locations is None or self.locations >= 1, "locations must be 1 or more")
-        need(self.lines is None or self.lines >= 1, "lines must be 1 or more")
-        need(
-            self.locations is not None or self.lines is not None,
-            "the map needs a number of locations or a number of lines",
-        )
-        need(1 <= self.fill_percent <= 100, "fill_percent must lie between 1 and 100")
-        need(
-            self.cluster_bytes in (1, 16, 32, 64, 128, 256),
-            "cluster_bytes must be 1, 16, 32, 64, 128 or 256",
-        )
-        need(self.layout in LAYOUTS, f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}")
-        need(self.stride_lines >= 1 and self.sets >= 1, "stride_lines and sets must be 1 or more")
-        need(
-            self.line_size in (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096),
-            f"line size {self.line_size} is not a power of two from 8 to 4096",
-        )
-        need(
-            1 <= self.smallest <= self.largest <= 8
-            and {self.smallest, self.largest} <= {1, 2, 4, 8},
-            "access sizes are 1, 2, 4 and 8",
-        )
-        need(
-            self.groups * (self.locations or 1) <= MAX_CELLS,
-            f"the map is too large: {self.groups} groups of {self.locations} locations, "
-            f"{MAX_CELLS} locations are possible",
-        )
-        need(
-            (self.lines or 1) * self.line_size <= 8 * MAX_CELLS,
-            f"the map is too large: {self.lines} lines of {self.line_size} bytes, "
-            f"{8 * MAX_CELLS} bytes are possible",
-        )
+    def _wrong(self) -> Iterator[str]:
+        """What is impossible."""
+        if not 1 <= self.groups <= MAX_GROUPS:
+            yield f"groups is {self.groups}, 1 to {MAX_GROUPS} are possible"
+        if self.locations is not None and self.locations < 1:
+            yield "locations must be 1 or more"
+        if self.lines is not None and self.lines < 1:
+            yield "lines must be 1 or more"
+        if self.locations is None and self.lines is None:
+            yield "the map needs a number of locations or a number of lines"
+        if not 1 <= self.fill_percent <= 100:
+            yield "fill_percent must lie between 1 and 100"
+        if self.cluster_bytes not in (1, 16, 32, 64, 128, 256):
+            yield "cluster_bytes must be 1, 16, 32, 64, 128 or 256"
+        if self.layout not in LAYOUTS:
+            yield f"no layout {self.layout!r}; there are {', '.join(LAYOUTS)}"
+        if self.stride_lines < 1 or self.sets < 1:
+            yield "stride_lines and sets must be 1 or more"
+        if self.line_size not in (8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096):
+            yield f"line size {self.line_size} is not a power of two from 8 to 4096"
+        sizes = {self.smallest, self.largest}
+        if not (1 <= self.smallest <= self.largest <= 8 and sizes <= {1, 2, 4, 8}):
+            yield "access sizes are 1, 2, 4 and 8"
+        if self.groups * (self.locations or 1) > MAX_CELLS:
+            yield (
+                f"the map is too large: {self.groups} groups of {self.locations} locations, "
+                f"{MAX_CELLS} locations are possible"
+            )
+        if (self.lines or 1) * self.line_size > 8 * MAX_CELLS:
+            yield (
+                f"the map is too large: {self.lines} lines of {self.line_size} bytes, "
+                f"{8 * MAX_CELLS} bytes are possible"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
