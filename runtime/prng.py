@@ -84,6 +84,13 @@ class Prng:
         child._stem = None
         return child
 
+    def below_in(self, name: str, limit: int) -> int:
+        """``fork(name).below(limit)``, for those that draw once from each fork."""
+        stem = self._stem
+        if stem is None:
+            stem = self._stem = mix64(_TWO_PARTS ^ mix64(self.key + GOLDEN))
+        return (mix64(mix64(stem ^ _mixed_name(name)) + GOLDEN) >> 32) * limit >> 32
+
     def bits64(self) -> int:
         """The next 64 random bits."""
         self.counter += 1

@@ -175,9 +175,14 @@ class Campaign:
         self.protocol = protocol
         self.options = options
         self.totals = Totals()
-        self.coverage = Coverage(protocol.identity.name)
+        self._coverage = Coverage(protocol.identity.name)
+        self._outlines: dict[tuple[str, ...], SystemDescription] = {}
+        """By the groups of agents that are away, what legs make their systems of."""
+        self._executed: dict[str, CountsTable] = {}
+        """By machine, what native legs have executed and coverage does not have yet."""
         self.statistics = Statistics(protocol.description.line_size) if counts else None
         self._prng = Prng(options.seed)
+        self._deck = self._prng.fork("deck")
         self.engine = engine
         """What runs the legs; another one from the leg on that this one cannot run."""
         self._watchers = watchers
@@ -189,6 +194,19 @@ class Campaign:
         """Add those of other legs, where they are wanted."""
         if self.statistics is not None and other is not None:
             self.statistics.merge(other)
+
+    @cached_property
+    def _avoided(self) -> list[DefectDescription]:
+        return self.options.avoided(self.protocol)
+
+    @property
+    def coverage(self) -> Coverage:
+        """Of the legs so far."""
+        for name, cells in self._executed.items():
+            machine = self.protocol.info.machine(name)
+            self._coverage.add_counts(machine, cells.table.tolist(), cells.stride)
+        self._executed.clear()
+        return self._coverage
 
     @property
     def transitions(self) -> int:
@@ -207,7 +225,7 @@ class Campaign:
         """What leg ``number`` runs unless it is dealt otherwise."""
         return profile_schedule.turn_of_leg(
             self.options.profile,
-            self._prng.fork("deck"),
+            self._deck,
             number,
             machine_roles.has_gpu(self.protocol.description),
             machine_roles.has_bus(self.protocol.description),
@@ -409,8 +427,11 @@ class Campaign:
     def _count(self, outcome: Outcome, counts: Mapping[str, CountsTable]) -> None:
         self.totals.add(outcome)
         for name, cells in counts.items():
-            machine = self.protocol.info.machine(name)
-            self.coverage.add_counts(machine, cells.table.tolist(), cells.stride)
+            executed = self._executed.get(name)
+            if executed is None:
+                self._executed[name] = CountsTable(cells.table.copy(), cells.stride)
+            else:
+                executed.table[:] += cells.table
 
     def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
         """Run a failed leg again, with its history recorded, and in easier systems."""
@@ -519,8 +540,10 @@ class Campaign:
         """
         whole = self.protocol.description
         written = self.protocol.written
-        away = machine_roles.idle(shape, whole)
-        base = outline(written, whole, set(whole.agents) - set(away))
+        away = tuple(machine_roles.idle(shape, whole))
+        base = self._outlines.get(away)
+        if base is None:
+            base = self._outlines[away] = outline(written, whole, set(whole.agents) - set(away))
         changes = machine_roles.overrides(shape, self.protocol.info, whole)
         if self.options.one_request_per_lane is not None:
             for name, requester in whole.requesters.items():
@@ -528,7 +551,7 @@ class Campaign:
                     path = f"requester.{name}.one_request_per_lane"
                     changes[path] = self.options.one_request_per_lane
         changes |= assignments(drawn, self.protocol.info, whole)
-        defects = [one_way(each, prng) for each in self.options.avoided(self.protocol)]
+        defects = [one_way(each, prng) for each in self._avoided]
         changes |= avoided(defects, base, whole)
         changes |= self.options.assignments
         shaped = base.override(changes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -145,9 +146,14 @@ def turn_of_leg(
         return Turn(profile)
     opening = _GPU_OPENING if is_gpu else _CPU_OPENING
     if number < len(opening):
-        order = shuffled(CounterRng(prng.fork("opening")), len(opening))
-        return opening[int(order[number])]
+        return opening[_order(prng, "opening", len(opening))[number]]
     deck = rotation(is_gpu, on_bus)
     turn, place = divmod(number - len(opening), len(deck))
-    order = shuffled(CounterRng(prng.fork(f"round {turn}")), len(deck))
-    return deck[int(order[place])]
+    return deck[_order(prng, f"round {turn}", len(deck))[place]]
+
+
+@lru_cache(4)
+def _order(prng: Prng, name: str, count: int) -> list[int]:
+    """In which turns are dealt; drawn once for all legs that are dealt from it."""
+    order: list[int] = shuffled(CounterRng(prng.fork(name)), count).tolist()
+    return order

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from runtime.description import SystemDescription
@@ -19,6 +18,7 @@ from tester.execution.agent import HandoverSteps
 from tester.execution.early_loads import EarlyLoads, EarlyRule, Versions, versions_of
 from tester.program.program import DMA, FETCH, RACING_LOAD, AgentSpec, Program
 from tester.program.replay_file import Leg
+from tester.same import once_for_the_same
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,18 @@ class HandoverRules:
         rows = [h for h in description.handovers if h.allowed and {h.giver, h.taker} <= present]
         flush = {h.giver for h in rows if "flush" in h.giver_steps}
         invalidate = {h.taker for h in rows if "invalidate_l2" in h.taker_steps}
+        steps = {
+            name: HandoverSteps(
+                name in flush,
+                name in invalidate,
+                not description.values,
+                early_rule(description, name),
+            )
+            for name in isolation_of
+        }
         return HandoverRules(
             tuple(isolation_of[name] for name in groups),
-            tuple(
-                HandoverSteps(
-                    name in flush,
-                    name in invalidate,
-                    not description.values,
-                    early_rule(description, name),
-                )
-                for name in groups
-            ),
+            tuple(steps[name] for name in groups),
             copies_stay(description),
         )
 
@@ -108,33 +109,14 @@ def handover_rules_of(leg: Leg) -> HandoverRules:
     return rules
 
 
-class _Same:
-    """A description as a key: the very same one, which is found again faster than an equal one."""
-
-    __slots__ = ("description",)
-
-    def __init__(self, description: SystemDescription) -> None:
-        self.description = description
-
-    def __hash__(self) -> int:
-        return id(self.description)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.description is self.description
-
-
-@lru_cache(4)
-def _agents_and_rules(key: _Same) -> tuple[tuple[AgentSpec, ...], list[str], HandoverRules]:
-    agents, groups = agents_of(key.description)
-    return agents, groups, HandoverRules.of(key.description, groups)
-
-
+@once_for_the_same(4)
 def agents_and_rules(
     description: SystemDescription,
 ) -> tuple[tuple[AgentSpec, ...], list[str], HandoverRules]:
-    """The agents of a leg's system, the group of each and the rules for them. Each leg asks for
-    them several times. Raises ConfigError as `agents_of` does."""
-    return _agents_and_rules(_Same(description))
+    """The agents of a leg's system, the group of each and the rules for them. Raises ConfigError as
+    `agents_of` does."""
+    agents, groups = agents_of(description)
+    return agents, groups, HandoverRules.of(description, groups)
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:

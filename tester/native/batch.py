@@ -149,7 +149,9 @@ class Counts:
         given, of the machines that it has."""
         found, first = {}, 0
         for name, size, stride in self._shapes:
-            if description is None or description.instances_of(name):
+            if description is None or any(
+                description.machines[group].count for group in description.groups_of(name)
+            ):
                 found[name] = CountsTable(self.cells[first : first + size], stride)
             first += size
         return found

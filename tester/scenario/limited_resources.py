@@ -30,6 +30,8 @@ def limits(
     shape: Shape, protocol: ProtocolInfo, description: SystemDescription
 ) -> dict[str, object]:
     """Assignments for `SystemDescription.override` that limit a completed description."""
+    if not shape.limited:
+        return {}
     return {
         **dict(_arrays(shape, protocol, description)),
         **dict(_tables(shape, protocol, description)),

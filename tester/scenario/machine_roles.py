@@ -21,6 +21,7 @@ from runtime.description.inference import DMA as DMA_SEQUENCER
 from runtime.description.inference import REQUESTERS
 from tester.generator.config import Abilities
 from tester.program.program import DMA, FETCH
+from tester.same import once_for_the_same
 from tester.scenario.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
@@ -52,6 +53,7 @@ class Roles:
     is_gpu: bool
 
 
+@once_for_the_same(4)
 def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
     """Roles in a completed description."""
     kinds = agent_kinds(description)
@@ -93,7 +95,8 @@ def find_roles(protocol: ProtocolInfo, description: SystemDescription) -> Roles:
     )
 
 
-def agent_kinds(description: SystemDescription) -> dict[str, str]:
+@once_for_the_same(4)
+def agent_kinds(description: SystemDescription) -> Mapping[str, str]:
     """Kind of agent in each group, as `tester.program.program.AgentSpec` has it.
 
     Agents that fetch, or have a cache to walk and nothing to store, are FETCH; an engine that does
@@ -237,19 +240,19 @@ def overrides(
                 # Trees need a power of two, which ways fixed by the user may not be.
                 result[f"{path}.replacement"] = "lru" if ways & (ways - 1) else shape.replacement
     told = {
-        description.requesters[group.requester].machine
-        for name, group in description.agents.items()
-        if agent_kinds(description)[name] == "cpu"
+        description.requesters[description.agents[name].requester].machine
+        for name, kind in agent_kinds(description).items()
+        if kind == "cpu"
     }
     switches = (
         (roles.second, _WRITE_BACK_PARAMETER, shape.write_back),
         (roles.directories, _L3_WRITES_PARAMETER, shape.l3_writes),
         (tuple(told), _EVICTIONS_PARAMETER, True),
     )
-    declared = {m.MACHINE: {p.name for p in m.PARAMETERS} for m in protocol.machines}
     for machines, switch, value in switches:
         for name in machines:
-            if switch in declared[description.machines[name].of or name]:
+            machine = protocol.machine(description.machines[name].of or name)
+            if any(switch == declared.name for declared in machine.PARAMETERS):
                 result[f"machine.{name}.parameters.{switch}"] = value
     return result
 

@@ -30,7 +30,7 @@ class ProfileSampler:
 
     def __call__(self, name: str, *choices: T) -> T:
         """One of the choices (repeat one to make it likelier)."""
-        drawn = choices[self._prng.fork(name).below(len(choices))]
+        drawn = choices[self._prng.below_in(name, len(choices))]
         return self._fixed.get(name, drawn)  # type: ignore[return-value]
 
     def build(self, kind: type[T], **drawn: Any) -> T:

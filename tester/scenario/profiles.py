@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -434,14 +435,17 @@ def _no_profile(profile: str) -> ConfigError:
     return ConfigError(f"no profile {profile!r}; {hint}")
 
 
-def options() -> dict[str, object]:
+@cache
+def options() -> Mapping[str, object]:
     """What can be fixed, with the value it has where a profile does not draw it."""
     everything = {
         **{f.name: f.default for f in fields(Shape)},
         **{f.name: f.default for f in fields(MapConfig)},
         **{f.name: f.default for f in fields(GeneratorConfig)},
     }
-    return {name: value for name, value in everything.items() if name not in _NOT_FIXABLE}
+    return MappingProxyType(
+        {name: value for name, value in everything.items() if name not in _NOT_FIXABLE}
+    )
 
 
 def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) -> Scenario:
