@@ -62,21 +62,23 @@ def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str, eng
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-@pytest.mark.slow
-def test_a_failure_is_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("engine", "jobs"), [pytest.param("python", "3", marks=pytest.mark.slow), ("native", "2")]
+)
+def test_a_failure_is_the_same(tmp_path: Path, engine: str, jobs: str) -> None:
     broken = BY_NAME["mi-victim-without-data"].plant(tmp_path)
     results = []
-    for jobs in ("1", "3"):
-        directory = tmp_path / jobs
+    for number in ("1", jobs):
+        directory = tmp_path / number
         directory.mkdir()
         results.append(
-            run("-p", str(broken), "--seed", "1", "--episodes", "2000", "--engine", "python",
-                "-j", jobs, directory=directory)
+            run("-p", str(broken), "--seed", "1", "--episodes", "2000", "--engine", engine,
+                "-j", number, directory=directory)
         )  # fmt: skip
         assert results[-1][0] == 1
     assert results[0] == results[1]
-    one, three = (next((tmp_path / jobs).glob("*.leg")) for jobs in ("1", "3"))
-    assert one.name == three.name and one.read_bytes() == three.read_bytes()
+    one, other = (next((tmp_path / number).glob("*.leg")) for number in ("1", jobs))
+    assert one.name == other.name and one.read_bytes() == other.read_bytes()
 
 
 @pytest.mark.parametrize(
