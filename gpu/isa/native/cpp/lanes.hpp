@@ -7,6 +7,10 @@
 
 #pragma once
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")  // a product is rounded before something is added to it
+#endif
+
 #include <string.h>
 
 #include <type_traits>
@@ -51,9 +55,21 @@ struct Wrapping<f64> {
 template <class T>
 using Wrap = typename Wrapping<T>::type;
 
+// Of two NaNs the first one is the result. Compilers exchange operands as they like.
+inline f32 with_nan(f32 a, f32 result) {
+    return a != a ? bits_as<f32>(bits_as<u32>(a) | 1u << 22) : result;
+}
+inline f64 with_nan(f64 a, f64 result) {
+    return a != a ? bits_as<f64>(bits_as<u64>(a) | 1ull << 51) : result;
+}
+template <class T>
+inline T with_nan(T, T result) {
+    return result;
+}
+
 template <class T>
 inline T add(T a, T b) {
-    return static_cast<T>(static_cast<Wrap<T>>(a) + static_cast<Wrap<T>>(b));
+    return with_nan(a, static_cast<T>(static_cast<Wrap<T>>(a) + static_cast<Wrap<T>>(b)));
 }
 template <class T>
 inline T subtract(T a, T b) {
@@ -61,7 +77,7 @@ inline T subtract(T a, T b) {
 }
 template <class T>
 inline T multiply(T a, T b) {
-    return static_cast<T>(static_cast<Wrap<T>>(a) * static_cast<Wrap<T>>(b));
+    return with_nan(a, static_cast<T>(static_cast<Wrap<T>>(a) * static_cast<Wrap<T>>(b)));
 }
 template <class T>
 inline T negative(T a) {

@@ -133,3 +133,16 @@ def test_without_a_compiler_everything_stays(monkeypatch: pytest.MonkeyPatch) ->
     instruction = decode(words("v_xor_b32", vdst=3, src0=256, vsrc1=5)[0], None)
     code = plain([instruction])
     assert native_runs([instruction], code) is code
+
+
+@pytest.mark.slow
+def test_products_are_rounded_also_where_the_processor_can_fuse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", "-march=native")
+    made = [
+        decode(words("v_mac_f32", vdst=row, src0=256 + row + 8, vsrc1=row + 16)[0], None)
+        for row in range(8)
+    ]
+    for seed in range(4):
+        assert compare(made, seed)
