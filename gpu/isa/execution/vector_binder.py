@@ -247,9 +247,12 @@ class _VectorBinder:
         return f"{half}.view({writer.value(type.dtype)})"
 
     def _uniform(self, slot: int, code: int, type: OperandType) -> str:
-        """A scalar register for all lanes. Numpy's own functions take a single number faster."""
+        """A scalar register for all lanes. Numpy's own functions take a single number faster, but
+        exchange it with the first source of a sum or product, which shows if both are NaNs."""
         writer = self.writer
-        if type.bits == 32 and self.direct and self.instruction.opcode.operand("src1"):
+        exchanged = type.floating and slot > 0
+        several = self.instruction.opcode.operand("src1") is not None
+        if type.bits == 32 and self.direct and several and not exchanged:
             cell = _cell(slot)
             writer.line(f"{writer.value(cell)}[()] = {source_text(writer, code, type)}")
             return writer.value(cell.view(type.dtype))

@@ -230,3 +230,14 @@ def test_relative_vector_registers() -> None:
     wave.sgprs[M0] = 500
     with pytest.raises(RegisterError, match="no vector register v501"):
         run(wave, *words("v_movrels_b32", vdst=10, src0=257))
+
+
+@pytest.mark.parametrize("name", ["v_add_f32", "v_mul_f32", "v_sub_f32"])
+@pytest.mark.parametrize("second", [256 + 5, 7])
+def test_of_two_nans_the_first_source_is_the_result(name: str, second: int) -> None:
+    """Wherever the other one comes from."""
+    wave = a_wave()
+    wave.vgprs[4], wave.vgprs[5] = 0x7FC0_0001, 0xFFC0_0002
+    wave.sgprs[7] = 0xFFC0_0002
+    run(wave, *words(name, "VOP3", vdst=3, src0=256 + 4, src1=second))
+    assert (wave.vgprs[3] == 0x7FC0_0001).all()
