@@ -126,17 +126,21 @@ def _compound_assignment(at: Recovery) -> bool | None:
     return True  # the rest is read as the right operand
 
 
-def _equals_for_assign(at: Recovery) -> bool | None:
-    if at.token.type != "EQUALS" or "ASSIGN" not in at.accepts():
+def _equals(at: Recovery, meant: str, headline: str, help: str) -> bool | None:
+    if at.token.type != "EQUALS" or meant not in at.accepts():
         return None
-    at.sink.error(
-        "equals-for-assign",
-        "assignments are written with `:=`",
-        at.span(at.token),
-        help="write `:=`, or `==` to compare",
-    )
-    at.replace("ASSIGN")
+    at.sink.error("equals-for-assign", headline, at.span(at.token), help=help)
+    at.replace(meant)
     return True
+
+
+def _equals_for_assign(at: Recovery) -> bool | None:
+    help = "write `:=`, or `==` to compare"
+    return _equals(at, "ASSIGN", "assignments are written with `:=`", help)
+
+
+def _single_equals(at: Recovery) -> bool | None:
+    return _equals(at, "EQ", "comparisons are written with `==`", "write `==`")
 
 
 def _assignment_as_value(at: Recovery) -> bool | None:
@@ -152,19 +156,6 @@ def _assignment_as_value(at: Recovery) -> bool | None:
         help="write `==` to compare",
     )
     return False
-
-
-def _single_equals(at: Recovery) -> bool | None:
-    if at.token.type != "EQUALS" or "EQ" not in at.accepts():
-        return None
-    at.sink.error(
-        "equals-for-assign",
-        "comparisons are written with `==`",
-        at.span(at.token),
-        help="write `==`",
-    )
-    at.replace("EQ")
-    return True
 
 
 def _foreign_statement(at: Recovery) -> bool | None:

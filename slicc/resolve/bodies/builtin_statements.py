@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from slicc import ir
 from slicc.ir import type_rules
@@ -193,24 +194,28 @@ def _comment(body: Body, node: syntax.Call, span: Span, into: Statements) -> Non
 # ------------------------------------------------------------------ the current transaction
 
 
-def _set_tbe(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
+def _transaction(
+    body: Body,
+    node: syntax.Call,
+    span: Span,
+    into: Statements,
+    *,
+    field: ir.TransactionField,
+    sets: bool,
+) -> None:
+    """``set_tbe`` and ``set_cache_entry``, and with ``sets`` off what takes them back."""
     machine = _in_transaction(body, node)
-    if machine is None or not _count(body, node, 1, "set_tbe(value)"):
+    usage = f"{node.function.text}({'value' if sets else ''})"
+    if machine is None or not _count(body, node, int(sets), usage):
         return
-    if machine.tbe is None:
-        _no_implicit(body, node, "TBE")
-        return
-    _set(body, node, ir.TransactionField.TBE, machine.tbe.type, span, into)
-
-
-def _set_entry(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
-    machine = _in_transaction(body, node)
-    if machine is None or not _count(body, node, 1, "set_cache_entry(value)"):
-        return
-    if machine.entry is None:
-        _no_implicit(body, node, "entry")
-        return
-    _set(body, node, ir.TransactionField.ENTRY, machine.entry.type, span, into)
+    is_tbe = field is ir.TransactionField.TBE
+    implicit = machine.tbe if is_tbe else machine.entry
+    if implicit is None:
+        _no_implicit(body, node, "TBE" if is_tbe else "entry")
+    elif sets:
+        _set(body, node, field, implicit.type, span, into)
+    else:
+        into.append(ir.SetTransaction(field, None, span=span))
 
 
 def _set(
@@ -233,26 +238,6 @@ def _set(
         )
         return
     into.append(ir.SetTransaction(field, converted, span=span))
-
-
-def _unset_tbe(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
-    machine = _in_transaction(body, node)
-    if machine is None or not _count(body, node, 0, "unset_tbe()"):
-        return
-    if machine.tbe is None:
-        _no_implicit(body, node, "TBE")
-        return
-    into.append(ir.SetTransaction(ir.TransactionField.TBE, None, span=span))
-
-
-def _unset_entry(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
-    machine = _in_transaction(body, node)
-    if machine is None or not _count(body, node, 0, "unset_cache_entry()"):
-        return
-    if machine.entry is None:
-        _no_implicit(body, node, "entry")
-        return
-    into.append(ir.SetTransaction(ir.TransactionField.ENTRY, None, span=span))
 
 
 def _in_transaction(body: Body, node: syntax.Call) -> MachineScope | None:
@@ -334,10 +319,10 @@ _HANDLERS: dict[str, Callable[[Body, syntax.Call, Span, Statements], None]] = {
     "DPRINTF": _trace,
     "DPRINTFN": _trace,
     "APPEND_TRANSITION_COMMENT": _comment,
-    "set_tbe": _set_tbe,
-    "unset_tbe": _unset_tbe,
-    "set_cache_entry": _set_entry,
-    "unset_cache_entry": _unset_entry,
+    "set_tbe": partial(_transaction, field=ir.TransactionField.TBE, sets=True),
+    "unset_tbe": partial(_transaction, field=ir.TransactionField.TBE, sets=False),
+    "set_cache_entry": partial(_transaction, field=ir.TransactionField.ENTRY, sets=True),
+    "unset_cache_entry": partial(_transaction, field=ir.TransactionField.ENTRY, sets=False),
     "trigger": _trigger,
     "stallPort": _stall_port,
 }

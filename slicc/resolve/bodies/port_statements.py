@@ -122,12 +122,7 @@ def peek(body: Body, node: syntax.Peek, into: Statements) -> None:
     block_on = _address_field(body, node.pairs.find("block_on"), symbol)
     wake_up = _address_field(body, node.pairs.find("wake_up"), symbol)
     if block_on is not None and body.kind is not BodyKind.IN_PORT:
-        body.sink.error(
-            "misplaced-statement",
-            "only a peek in an in-port can block",
-            node.span,
-            f"stands in {body.title}",
-        )
+        _misplaced(body, node, "only a peek in an in-port can block")
     body.locals.push()
     local = body.locals.declare("in_msg", VariableKind.IN_MESSAGE, type_, node.span)
     assert local is not None
@@ -268,49 +263,47 @@ def _check_network(body: Body, port: PortSymbol, symbol: TypeSymbol, name: synta
 
 
 def stall_and_wait(body: Body, node: syntax.StallAndWait, into: Statements) -> None:
-    port = _port(body, node.port, VariableKind.IN_PORT)
-    address = _address(body, node.address)
-    if port is not None:
-        into.append(ir.StallAndWait(port.ref, address, span=node.span))
+    _at_port(body, node, ir.StallAndWait, into)
 
 
 def wakeup_port(body: Body, node: syntax.WakeupPort, into: Statements) -> None:
     if body.kind is BodyKind.IN_PORT:
-        body.sink.error(
-            "misplaced-statement",
-            "`wakeup_port` belongs in an action or function",
-            node.span,
-            f"stands in {body.title}",
-        )
-    port = _port(body, node.port, VariableKind.IN_PORT)
-    address = _address(body, node.address)
-    if port is not None:
-        into.append(ir.WakeupPort(port.ref, address, span=node.span))
+        _misplaced(body, node, "`wakeup_port` belongs in an action or function")
+    _at_port(body, node, ir.WakeupPort, into)
 
 
 def check_on_cache_probe(body: Body, node: syntax.CheckOnCacheProbe, into: Statements) -> None:
     if body.kind is not BodyKind.IN_PORT:
-        body.sink.error(
-            "misplaced-statement",
-            "`check_on_cache_probe` belongs in an in-port",
-            node.span,
-            f"stands in {body.title}",
-        )
+        _misplaced(body, node, "`check_on_cache_probe` belongs in an in-port")
+    _at_port(body, node, ir.CheckOnCacheProbe, into)
+
+
+def _at_port(
+    body: Body,
+    node: syntax.StallAndWait | syntax.WakeupPort | syntax.CheckOnCacheProbe,
+    kind: type[ir.StallAndWait | ir.WakeupPort | ir.CheckOnCacheProbe],
+    into: Statements,
+) -> None:
+    """A statement about an in-port and an address."""
     port = _port(body, node.port, VariableKind.IN_PORT)
     address = _address(body, node.address)
     if port is not None:
-        into.append(ir.CheckOnCacheProbe(port.ref, address, span=node.span))
+        into.append(kind(port.ref, address, span=node.span))
+
+
+def _misplaced(body: Body, node: syntax.Node, headline: str, help: str | None = None) -> None:
+    where = f"stands in {body.title}"
+    body.sink.error("misplaced-statement", headline, node.span, where, help=help)
 
 
 def check_allocate(body: Body, node: syntax.CheckAllocate, into: Statements) -> None:
     """Reserve one slot of a table or buffer for the transition."""
     if body.kind is BodyKind.IN_PORT:
-        body.sink.error(
-            "misplaced-statement",
+        _misplaced(
+            body,
+            node,
             "`check_allocate` belongs in an action or function",
-            node.span,
-            f"stands in {body.title}",
-            help="the slots that a transition's actions check are looked at by `trigger`",
+            "the slots that a transition's actions check are looked at by `trigger`",
         )
     name = node.target.text
     variable = body.locals.find(name)
