@@ -37,6 +37,7 @@ QUICK = (
     "runtime/structures",
     "runtime/system",
     "runtime/types",
+    "slicc/check",
     "slicc/diagnostics",
     "slicc/ir",
     "slicc/loading",
