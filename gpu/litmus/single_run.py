@@ -48,7 +48,7 @@ _CODE_BYTES: Final = 1 << 16
 PREPARATION: Final = 6_000
 """Ticks after the dispatch at which the threads begin: all waves have set up their registers."""
 _MOST_INSTRUCTIONS: Final = 200_000
-_CAPACITIES: Final = Capacities(lines=1 << 10, logs=1 << 10, atomics=1 << 10, events=1 << 11)
+_CAPACITIES: Final = Capacities(lines=5 << 10, logs=1 << 10, atomics=1 << 10, events=1 << 11)
 """At first: a few accesses, of which most need no more. Clearing memory for all that a GPU can have
 under way took as long as the rest of a run."""
 

@@ -27,10 +27,7 @@ class Verdicts:
     def __init__(
         self, sources: Sources, protocol: ProtocolInfo, description: SystemDescription
     ) -> None:
-        self._sites = json.loads(sources.files[_SITES])
-        metadata = json.loads(sources.files[_METADATA])
-        self._actions = metadata["actions"]
-        self._machines = {machine["name"]: machine for machine in metadata["machines"]}
+        self._sources = sources
         self._protocol = protocol
         self._controllers = [
             (machine.MACHINE, version)
@@ -39,17 +36,20 @@ class Verdicts:
         ]
 
     def __call__(self, error: NativeError) -> ProtocolError:
-        """The verdict."""
+        """The verdict. Few runs have one, so what it needs is read now."""
+        sites = json.loads(self._sources.files[_SITES])
+        metadata = json.loads(self._sources.files[_METADATA])
+        machines = {machine["name"]: machine for machine in metadata["machines"]}
         kind = error.kind.value.replace("_", " ")
         verdict = ProtocolError(error.kind, f"{kind} (`--engine python` says more)")
         verdict.tick, verdict.address = error.tick, error.address
         if error.site:
-            file, line, _ = self._sites[error.site]
+            file, line, _ = sites[error.site]
             verdict.location = f"{file}:{line}"
-        verdict.action = self._actions[error.action]
+        verdict.action = metadata["actions"][error.action]
         if error.controller is not None:
             verdict.machine, verdict.version = self._controllers[error.controller]
-            machine = self._machines[verdict.machine]
+            machine = machines[verdict.machine]
             verdict.state = _name(machine["states"], error.state)
             verdict.event = _name(machine["events"], error.event)
             if not error.site:

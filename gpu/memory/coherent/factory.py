@@ -20,13 +20,13 @@ from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.coherent.system_selection import KernelSystem, kernel_system
 from gpu.systems import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol, locate
-from runtime.native.build import Sizes, Sources, recipe
+from runtime.native.build import Sizes, recipe
 from runtime.native.ctypes_api import LibraryError
 from runtime.native.external_requester import EXTERNAL_CLIENTS
 from runtime.native.plan import Capacities, NotNative, Plans
 from runtime.native.system import SystemTooLarge
 from runtime.native.tiered_object import Libraries
-from runtime.native.toolchain.compiler import Compiler, ToolchainError, find_compiler, one_line
+from runtime.native.toolchain.compiler import ToolchainError, find_compiler, one_line
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 from runtime.native.verdicts import Verdicts
 
@@ -171,6 +171,7 @@ class NativeSystem:
         self._compiler = find_compiler()
         self._optimised = optimised
         self._plans = Plans(loaded.kernel.protocol, sources.shape)
+        self._keys: dict[Sizes, str] = {}
 
     def open(
         self,
@@ -183,28 +184,25 @@ class NativeSystem:
         description = kernel.description
         nodes = sum(machine.count or 0 for machine in description.machines.values())
         sizes = Sizes.of(description.line_size, nodes)
-        library = _libraries(self._sources, sizes, self._compiler, self._optimised)(sizes)
+        library = self._libraries(sizes)(sizes)
         space = AddressSpace() if space is None else space
         verdicts = Verdicts(self._sources, kernel.protocol, description)
         backend = NativeBackend(kernel, library, self._plans, verdicts, seed, space, capacities)
         words = f"native engine, compiled by {self._compiler.version}"
         return Engine(CoherentMemory(kernel, backend, space), words)
 
+    def _libraries(self, sizes: Sizes) -> Libraries:
+        """Shared by all devices of this process, so that they compile a protocol once."""
+        sources, compiler = self._sources, self._compiler
+        if sizes not in self._keys:
+            self._keys[sizes] = recipe(sources, EXTERNAL_CLIENTS, sizes, compiler).key
+        cache = user_cache()
+        key = self._keys[sizes], cache.root, self._optimised, os.getpid()
+        if key not in _opened:
+            _opened[key] = Libraries(
+                sources, EXTERNAL_CLIENTS, compiler, cache, lambda words: None, self._optimised
+            )
+        return _opened[key]
+
 
 _opened: Final[dict[tuple[str, Path, bool, int], Libraries]] = {}
-
-
-def _libraries(sources: Sources, sizes: Sizes, compiler: Compiler, optimised: bool) -> Libraries:
-    """Shared by all devices of this process, so that they compile a protocol once."""
-    cache = user_cache()
-    key = (
-        recipe(sources, EXTERNAL_CLIENTS, sizes, compiler).key,
-        cache.root,
-        optimised,
-        os.getpid(),
-    )
-    if key not in _opened:
-        _opened[key] = Libraries(
-            sources, EXTERNAL_CLIENTS, compiler, cache, lambda words: None, optimised
-        )
-    return _opened[key]
