@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -76,7 +77,6 @@ _ROOM: Final = 1 << 14
 """Transitions written down at first; more where that was not enough."""
 _SHARE: Final = 0.8
 """Share of the memory that is free now which one block may take."""
-_PAGE: Final = 4096
 _MEMORY: Final = Path("/proc/meminfo")
 """Blocks begin with one, so that their layout in lines of the processor's cache holds in memory."""
 
@@ -300,11 +300,14 @@ def zeroed_block(size: int) -> npt.NDArray[np.uint8]:
     """Zeros for a system, where a block may begin (runtime/native/cpp/block/layout.hpp:
     BLOCK_ALIGNMENT).
 
-    Untouched pages cost nothing. Raises MemoryError.
+    Fresh pages, so that those which are never touched cost nothing: an allocator may give memory
+    back that it has to clear. Raises MemoryError.
     """
-    room = np.zeros(size + _PAGE, np.uint8)
-    start = -room.ctypes.data % _PAGE
-    return room[start : start + size]
+    try:
+        pages = mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError from None
+    return np.frombuffer(pages, np.uint8)
 
 
 def _allocated(size: int) -> npt.NDArray[np.uint8]:
