@@ -94,7 +94,8 @@ _KINDS: Final = {
 _WORDS: Final = (
     *("load", "store", "atomic", "add", "after", "acquire", "release", "flush", "fence", "begin"),
     *("end", "racing", "exists", "forbidden", "forall", "scenario", "protocol", "keys", "delays"),
-    *("limit", "set"),
+    *("limit", "set", "relaxed", "acq_rel", "seq_cst"),
+    *("work-item", "wavefront", "work-group", "agent", "system"),
 )
 
 
@@ -121,6 +122,8 @@ def _syntax_error(source: SourceFile, error: UnexpectedInput) -> ScenarioError:
 def _expected(terminals: Iterable[str]) -> str:
     """``a name or a number``; long lists are not helpful."""
     names = sorted({_named(terminal) for terminal in terminals})
+    if "`work-group`" in names and "`acquire`" not in names:
+        return "a scope"
     if len(names) > 6:
         operations = "`load`" in names and "`store`" in names
         return "an operation" if operations else "something else"
