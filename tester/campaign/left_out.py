@@ -141,7 +141,8 @@ class Rounds:
 @dataclass(frozen=True, slots=True)
 class Apart:
     """Leg ``number`` drawn without things that it alone does without, the latest last; how it
-    fails then (empty: it passes), as `tester.campaign.campaign.kind_of` and `told_apart` say."""
+    fails then (empty: it passes), as `tester.campaign.campaign.kind_of` and `ending_with_cause`
+    say."""
 
     number: int
     left_out: tuple[LeftOut, ...]
@@ -153,14 +154,14 @@ class Apart:
         run = campaign.tried(self.leg(campaign), on_progress)
         finding = run.outcome.finding
         kind = "" if finding is None else kind_of(run, finding)
-        return replace(self, kind=kind, ending=told_apart(run))
+        return replace(self, kind=kind, ending=ending_with_cause(run))
 
     def leg(self, campaign: Campaign) -> Leg:
         """It, drawn from a campaign that leaves out none of that."""
         return _without(campaign, self.left_out).plan(self.number).leg
 
 
-def told_apart(run: AnyRun) -> str:
+def ending_with_cause(run: AnyRun) -> str:
     """`tester.campaign.campaign.ending_of`; of wrong values also whether they are foreign."""
     finding = run.outcome.finding
     ending = ending_of(run)

@@ -25,7 +25,7 @@ import msgspec
 from protocols.loader import ProtocolBroken, ProtocolMissing, load_protocol
 from runtime.description import DescriptionError
 from tester.campaign.campaign import Campaign, Options, kind_of
-from tester.campaign.left_out import Apart, LeftOut, Rounds, apart, told_apart
+from tester.campaign.left_out import Apart, LeftOut, Rounds, apart, ending_with_cause
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
@@ -130,7 +130,7 @@ def _failing(campaign: Campaign) -> _Failing:
             kind = kind_of(run, finding)
             found.legs.setdefault(kind, []).append(number)
             found.at[number] = episodes
-            _note(found.failures, episodes, kind, told_apart(run))
+            _note(found.failures, episodes, kind, ending_with_cause(run))
         episodes += leg.program.episodes
         number += 1
     return found
