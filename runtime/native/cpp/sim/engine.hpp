@@ -246,10 +246,11 @@ inline void deliver_slot(Context& x, u32 slot) {
 
 // Run the consumers of a mask in ascending id; false when something went wrong.
 inline bool run_consumers(Context& x, u32 first, u64 mask) {
-    x.s->engine.wakeups += static_cast<u64>(__builtin_popcountll(mask));
+    u64 wakeups = x.s->engine.wakeups;
     while (mask) {
         const u32 consumer = first + static_cast<u32>(__builtin_ctzll(mask));
         mask &= mask - 1;
+        x.s->engine.wakeups = ++wakeups;
         consumer_wakeup(x, consumer);
         limbo_release(x);
         if (UNLIKELY(x.s->trouble)) return false;
@@ -257,11 +258,27 @@ inline bool run_consumers(Context& x, u32 first, u64 mask) {
     return true;
 }
 
-// Whether a consumer is to run in a further round.
-inline bool any_pending(const Context& x, u32 words) {
-    u64 any = x.pending[0];
-    for (u32 i = 1; i < words; i++) any |= x.pending[i];
-    return any != 0;
+// Masks of consumers have one word in most systems; these are for what stands behind it. They stand
+// apart because a compiler makes more of such loops than their few rounds are worth.
+
+inline APART void take_more_wakes(u64* pending, u64* wakes, u32 words) {
+    for (u32 i = 1; i < words; i++) {
+        pending[i] |= wakes[i];
+        wakes[i] = 0;
+    }
+}
+
+inline APART void take_more_pending(u64* flags, u64* pending, u32 words) {
+    for (u32 i = 1; i < words; i++) {
+        flags[i] = pending[i];
+        pending[i] = 0;
+    }
+}
+
+inline APART u64 more_pending(const u64* pending, u32 words) {
+    u64 any = 0;
+    for (u32 i = 1; i < words; i++) any |= pending[i];
+    return any;
 }
 
 inline void run_tick(Context& x, u64 tick) {
@@ -279,26 +296,21 @@ inline void run_tick(Context& x, u64 tick) {
     u64* const wakes = x.wakes + slot * words;
     pending[0] |= wakes[0];
     wakes[0] = 0;
-    for (u32 i = 1; i < words; i++) {
-        pending[i] |= wakes[i];
-        wakes[i] = 0;
-    }
+    if (words > 1) take_more_wakes(pending, wakes, words);
     u64 rounds = 0;
-    bool more;
+    u64 more;
     do {
         // Who is flagged from here on runs in the next round.
         u64 mask = pending[0];
         pending[0] = 0;
-        for (u32 i = 1; i < words; i++) {
-            flags[i] = pending[i];
-            pending[i] = 0;
-        }
+        if (words > 1) take_more_pending(flags, pending, words);
         for (u32 i = 0;;) {
             if (!run_consumers(x, i * 64, mask)) return;
             if (LIKELY(++i >= words)) break;
             mask = flags[i];
         }
-        more = any_pending(x, words);
+        more = pending[0];
+        if (words > 1) more |= more_pending(pending, words);
         if (UNLIKELY(more && ++rounds >= e.max_rounds >> 1)) {
             // Half of the rounds are over: see what the other half does.
             if (rounds == e.max_rounds >> 1) watchdog_suspect(x);
