@@ -167,21 +167,39 @@ inline u32 busy_new(const Context& x, u32 line) {
     return index;
 }
 
+inline bool Agent_bytes_taken(const Context& x, const Agent& a, u32 line, u64 offset, u32 size) {
+    Busy* busy = client_parts(x).busy.in(x);
+    const u32 index = busy_place(busy, Agent_bucket(x, a, line), line);
+    return index && bytes_taken(busy[index].bytes, offset, pattern(size));
+}
+
+// Whether the lane that made the next action wait still does: bytes of a waiting agent are only freed,
+// so no other lane has to be looked at before that.
+inline bool Agent_waits_for_bytes(const Context& x, const Agent& a, const u64* addresses,
+                                  u32 size) {
+    if (!a.taken_lane) return false;
+    return Agent_bytes_taken(x, a, a.taken_line, addresses[a.taken_lane - 1] & LINE_MASK, size);
+}
+
 // Take the bytes of the lanes, whose lines stand in `scratch`, unless one of them is taken. Lanes
 // of one instruction may share bytes; it is noted whether they do. `size_of` has the bytes of each.
 template <class Size>
-inline bool Agent_take_bytes(Context& x, const Agent& a, const u64* addresses, u32 lanes,
-                             Size size_of, bool& shared) {
+inline bool Agent_take_bytes(Context& x, Agent& a, const u64* addresses, u32 lanes, Size size_of,
+                             bool& shared) {
     const u32* lines = requester_parts(x).scratch;
     const u64 offset_bits = LINE_MASK;
+    // Those in front of the lane that was waited for were not taken then, and are not now.
+    for (u32 lane = a.taken_lane; lane < lanes; ++lane) {
+        const u64 offset = addresses[lane] & offset_bits;
+        if (!Agent_bytes_taken(x, a, lines[lane], offset, size_of(lane))) continue;
+        a.taken_lane = lane + 1;
+        a.taken_line = lines[lane];
+        return false;
+    }
+    a.taken_lane = 0;
+    shared = false;
     Busy* busy = client_parts(x).busy.in(x);
     u32* buckets = &Agent_bucket(x, a, 0);
-    for (u32 lane = 0; lane < lanes; ++lane) {
-        const u64 offset = addresses[lane] & offset_bits;
-        const u32 index = busy_place(busy, buckets[lines[lane] % BUSY_BUCKETS], lines[lane]);
-        if (index && bytes_taken(busy[index].bytes, offset, pattern(size_of(lane)))) return false;
-    }
-    shared = false;
     u32 line = NIL;
     u32 index = 0;
     for (u32 lane = 0; lane < lanes; ++lane) {
@@ -281,6 +299,14 @@ inline void Agent_next_action(Context& x, Agent& a) {
     a.blocked = in_order && a.in_order;
     if (UNLIKELY(a.blocked)) return;  // the load's answer wakes this agent
     const bool whole = !program.action_pieces[action];
+    const u64 end = addresses[0] + size;
+    const auto piece_size = [=](u32 piece) {
+        return static_cast<u32>((piece + 1 < lanes ? addresses[piece + 1] : end) -
+                                addresses[piece]);
+    };
+    const u32 awaited = a.taken_lane && !whole ? piece_size(a.taken_lane - 1) : size;
+    a.blocked = Agent_waits_for_bytes(x, a, addresses, awaited);
+    if (a.blocked) return;
     bool shared;
     if (!find_lines(x, addresses, lanes, whole ? size : 1,
                     lines_key(a.driver, whole ? Source::ACTION : Source::PIECES, action)))
@@ -288,12 +314,7 @@ inline void Agent_next_action(Context& x, Agent& a) {
     if (LIKELY(whole)) {
         a.blocked = !Agent_take_bytes(x, a, addresses, lanes, [size](u32) { return size; }, shared);
     } else {
-        const u64 end = addresses[0] + size;
-        const auto size_of = [=](u32 piece) {
-            return static_cast<u32>((piece + 1 < lanes ? addresses[piece + 1] : end) -
-                                    addresses[piece]);
-        };
-        a.blocked = !Agent_take_bytes(x, a, addresses, lanes, size_of, shared);
+        a.blocked = !Agent_take_bytes(x, a, addresses, lanes, piece_size, shared);
     }
     if (a.blocked) return;  // the answer that frees the byte wakes this agent
     INVARIANT(a.next_action < a.last_action);

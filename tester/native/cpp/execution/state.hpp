@@ -43,6 +43,8 @@ struct Agent {
     u32 outstanding;  // instructions issued and not fully answered
     u32 held;         // refused, to be issued again
     u32 in_order;     // the last load that is kept in order, until it is answered
+    u32 taken_lane;   // 1 + the lane of the next action that waits for bytes in `taken_line`, or 0
+    u32 taken_line;
     u32 completed;    // episodes
     u32 waits;        // hand-overs that the episode still waits for
     u32 open_stores;  // not globally performed
