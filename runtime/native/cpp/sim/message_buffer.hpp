@@ -115,6 +115,7 @@ inline Message& queue_pop(Context& x, MessageBuffer& b) {
     INVARIANT(of_handle<Message>(x, b.head).type);
     Message& message = of_handle<Message>(x, b.head);
     b.head = message.next;
+    __builtin_prefetch(&of_handle<Message>(x, b.head));  // it may have waited long
     INVARIANT(b.count > 0);
     b.count--;
     return message;
