@@ -103,9 +103,7 @@ def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bug", "foreign"), [("mi-late-putx-is-taken", False), ("mi-dma-writes-the-whole-line", True)]
 )
-def test_foreign_bytes_are_no_old_copies(
-    bug: str, foreign: bool, tmp_path: Path
-) -> None:
+def test_foreign_bytes_are_no_old_copies(bug: str, foreign: bool, tmp_path: Path) -> None:
     """Also in legs that run alone."""
     driver = BY_NAME[bug].plant(tmp_path)
     (first,) = attack(driver, 129, 1, [Round()]).rounds
