@@ -345,7 +345,7 @@ def _count_up(place: Allocation, address: int, operands: Values) -> Values:
     at = (address - place.start) // operands.itemsize
     sums: Values = np.cumsum(operands, dtype=operands.dtype)
     before: Values = words[at] + sums - operands
-    words[at] += sums[-1]
+    words[at : at + 1] += sums[-1]  # one number alone would warn when it wraps
     return before
 
 
