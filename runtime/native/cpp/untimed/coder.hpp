@@ -7,8 +7,7 @@
 #pragma once
 
 #include "types/data_block.hpp"
-#include "untimed/bits.hpp"
-#include "untimed/renaming.hpp"
+#include "untimed/origin.hpp"
 
 inline constexpr u32 LOCATION_BYTES = 4;
 inline constexpr u32 LOCATIONS = LINE_BYTES / LOCATION_BYTES;  // in a line
@@ -27,6 +26,7 @@ struct Coding {
     bool word;       // whether its last location counts increments
     u32 increments;  // that one agent may do to a word: a bit of it each
     u32 agents;
+    Belongings belongings;
 };
 
 // As a NetDest would have it; empty for one that does not exist.
@@ -94,10 +94,12 @@ struct Writer {
     const Coding& coding;
     const Renaming& renaming;
     Values& values;
+    const Origin* origin;  // null: parts may have other bits there
     BitWriter out;
 
-    Writer(Context& context, const Coding& c, const Renaming& r, Values& v, u8* to, u64 room)
-        : x(context), coding(c), renaming(r), values(v), out(to, room) {}
+    Writer(Context& context, const Coding& c, const Renaming& r, Values& v, const Origin* before,
+           u8* to, u64 room)
+        : x(context), coding(c), renaming(r), values(v), origin(before), out(to, room) {}
 
     TINY void resume(const Writer& after) { out = after.out; }
     void refuse(const char* why) { values.refused = why; }
@@ -111,6 +113,22 @@ struct Writer {
     TINY void value(u32& stored) {
         u32 written = values.number_of(stored < MAX_TOKENS ? values.kind[stored] : DEAD);
         small(written);
+    }
+    TINY const CodePart* part_of(CodePart (Origin::*parts)[MAX_NAMED], u32 id) const {
+        return origin ? origin->of_controller(origin->*parts, id) : nullptr;
+    }
+    // Copy a part of the origin. False: a value in it has another number now.
+    bool copied(const CodePart& part) {
+        for (u32 i = part.first_value; i < part.last_value; i++) {
+            const u32 value = origin->values[i];
+            if (values.number_of(values.kind[value]) != value) return false;
+        }
+        BitReader in(origin->code);
+        in.at = part.from;
+        for (; in.at + 32 <= part.to;) out.put(in.get(32), 32);
+        const u32 rest = static_cast<u32>(part.to - in.at);
+        out.put(in.get(rest), rest);
+        return true;
     }
     TINY void line(u32& index) { out.put(renaming.lines.to[index], coding.line_bits); }
     TINY void requester(u32& index) {
@@ -157,9 +175,11 @@ struct Reader {
     static constexpr bool READS = true;
     Context& x;
     const Coding& coding;
+    Origin& origin;
     BitReader in;
 
-    Reader(Context& context, const Coding& c, const u8* from) : x(context), coding(c), in(from) {}
+    Reader(Context& context, const Coding& c, Origin& noted, const u8* from)
+        : x(context), coding(c), origin(noted), in(from) {}
 
     TINY void resume(const Reader& after) { in = after.in; }
     void refuse(const char*) { fail(x, ErrorKind::UNDELIVERABLE); }
@@ -167,7 +187,13 @@ struct Reader {
     TINY void bits(u32& value, u32 count) { value = static_cast<u32>(in.get(count)); }
     TINY void flag(bool& value) { value = in.get(1) != 0; }
     TINY bool either(bool) { return in.get(1) != 0; }
-    TINY void value(u32& stored) { small(stored); }
+    TINY CodePart* part_of(CodePart (Origin::*parts)[MAX_NAMED], u32 id) const {
+        return &(origin.*parts)[id];
+    }
+    TINY void value(u32& stored) {
+        small(stored);
+        origin.note_value(stored);
+    }
     TINY void line(u32& index) { index = static_cast<u32>(in.get(coding.line_bits)); }
     template <class Number>
     void increments(Number& count) {

@@ -87,7 +87,10 @@ inline void add_controllers(const Context& x, Regions& regions) {
         regions.add(offset_of(x, controller(x, id)) + RUNNING, CONTROLLER_STRIDE - RUNNING);
 }
 
-inline void add_cache(Regions& regions, const CacheMemory& c) {
+inline void add_cache(const Context& x, Regions& regions, const CacheMemory& c) {
+    constexpr u64 CLOCK = offsetof(CacheMemory, clock);
+    regions.add(offset_of(x, c) + CLOCK, offsetof(CacheMemory, start_index_bit) - CLOCK);
+    if (c.alu_room) regions.add(offset_of(x, c.alu_used), sizeof c.alu_used);
     regions.add(c.frames, c.sets * c.ways * sizeof(u32));
     regions.add(c.free, c.sets * sizeof(u32));
     regions.add(c.touched, c.sets * (c.tree_words ? c.tree_words : c.ways) * sizeof(u64));
@@ -97,7 +100,8 @@ inline void add_cache(Regions& regions, const CacheMemory& c) {
 // first is taken.
 inline void add_requesters(const Context& x, Regions& regions, u32 engines) {
     const RequesterParts& parts = requester_parts(x);
-    regions.add(x.s->requester_parts.offset, offsetof(RequesterParts, sort_bits));
+    regions.add(x.s->requester_parts.offset, offsetof(RequesterParts, scratch));
+    regions.add(offset_of(x, parts.transfers_used), sizeof parts.transfers_used);
     regions.add(parts.requesters);
     regions.add(parts.clients);
     regions.add(parts.marks);
@@ -152,15 +156,14 @@ inline Regions state_regions(const Context& x, u32 engines) {
     Regions regions;
     add_system(x, regions);
     regions.add(s.engine.pending);
-    regions.add(s.engine.wakes.offset, sizeof(u64));
+    regions.add(s.engine.wakes.offset, 2 * sizeof(u64));
     regions.add(s.engine.wheel.offset, slots_in_use(x) * sizeof(WheelSlot));
     regions.add(s.message_buffers);
     for (u32 i = 0; i < s.ports; i++) {
         if (x.ports[i].bus)
             regions.add(s.network_ports.offset + i * sizeof(NetworkPort), sizeof(NetworkPort));
     }
-    regions.add(s.cache_memories);
-    for (u32 i = 0; i < s.caches; i++) add_cache(regions, x.caches[i]);
+    for (u32 i = 0; i < s.caches; i++) add_cache(x, regions, x.caches[i]);
     add_controllers(x, regions);
     regions.add(s.tables);
     regions.add(s.directories);

@@ -29,8 +29,7 @@ struct Permutation {
 struct Renaming {
     bool same;  // the identity
     bool same_lines;
-    Permutation<MAX_NAMED> controllers, nodes, buffers, requesters, caches, tables, directories,
-        perfect, timers;
+    Permutation<MAX_NAMED> controllers, nodes, buffers, requesters;
     Permutation<WHEEL> slots;
     Permutation<MAX_LINES> lines;
     Permutation<MAX_AGENTS> agents;
@@ -74,6 +73,51 @@ inline u32 owner_in_order(const Context& x, u32 which, u32 MachineShape::* count
     return NIL;
 }
 
+inline u32 owner_of_buffer(const Context& x, u32 buffer) {
+    const u32 consumer = x.buffers[buffer].consumer;
+    return consumer < x.s->controllers ? consumer : NIL;
+}
+
+// What each controller has, in ascending order, and at the end what belongs to none.
+struct Belongings {
+    enum Kind : u32 { CACHES, TABLES, DIRECTORIES, PERFECT, TIMERS, BUFFERS, REQUESTERS, KINDS };
+    u8 first[KINDS][MAX_NAMED + 2];  // by controller
+    u8 things[KINDS][MAX_NAMED];
+
+    template <class Owner>
+    void add(Kind kind, u32 controllers, u32 count, Owner owner) {
+        u8 at = 0;
+        for (u32 id = 0; id <= controllers; id++) {
+            first[kind][id] = at;
+            for (u32 i = 0; i < count; i++) {
+                if (owner(i) == (id < controllers ? id : NIL))
+                    things[kind][at++] = static_cast<u8>(i);
+            }
+        }
+        first[kind][controllers + 1] = at;
+    }
+};
+
+inline Belongings belongings_of(const Context& x) {
+    const System& s = *x.s;
+    Belongings all = {};
+    const auto add = [&](Belongings::Kind kind, u64 count, auto owner) {
+        all.add(kind, s.controllers, static_cast<u32>(count), owner);
+    };
+    const auto in_order = [&](u32 MachineShape::* number) {
+        return [&x, number](u32 i) { return owner_in_order(x, i, number); };
+    };
+    add(Belongings::CACHES, s.caches, [&](u32 i) { return x.caches[i].controller; });
+    add(Belongings::TABLES, s.tables_used, in_order(&MachineShape::tables));
+    add(Belongings::DIRECTORIES, s.directories_used, in_order(&MachineShape::directories));
+    add(Belongings::PERFECT, s.library.perfect_used, in_order(&MachineShape::perfect_tables));
+    add(Belongings::TIMERS, s.library.timers_used,
+        [&](u32 i) { return timer_table(x, i).consumer; });
+    add(Belongings::BUFFERS, s.buffers, [&](u32 i) { return owner_of_buffer(x, i); });
+    add(Belongings::REQUESTERS, s.requesters, [&](u32 i) { return requester_at(x, i).controller; });
+    return all;
+}
+
 // A channel is where the port of its sender and the node of its receiver say.
 inline u32 renamed_channel(const Context& x, const Renaming& r, u32 index) {
     const Channel& channel = x.channels[index];
@@ -104,21 +148,9 @@ inline void rename_everything(const Context& x, Renaming& r) {
         r.nodes.set(node,
                     static_cast<u32>(node_of(x, controller(x, r.controllers.to[id]).machineID)));
     }
-    rename_owned(r, s.buffers, r.buffers, [&](u32 i) {
-        return x.buffers[i].consumer < s.controllers ? x.buffers[i].consumer : NIL;
-    });
+    rename_owned(r, s.buffers, r.buffers, [&](u32 i) { return owner_of_buffer(x, i); });
     rename_owned(r, s.requesters, r.requesters,
                  [&](u32 i) { return requester_at(x, i).controller; });
-    rename_owned(r, s.caches, r.caches, [&](u32 i) { return x.caches[i].controller; });
-    rename_owned(r, static_cast<u32>(s.tables_used), r.tables,
-                 [&](u32 i) { return owner_in_order(x, i, &MachineShape::tables); });
-    rename_owned(r, static_cast<u32>(s.directories_used), r.directories,
-                 [&](u32 i) { return owner_in_order(x, i, &MachineShape::directories); });
-    const LibraryTables& library = s.library;
-    rename_owned(r, static_cast<u32>(library.perfect_used), r.perfect,
-                 [&](u32 i) { return owner_in_order(x, i, &MachineShape::perfect_tables); });
-    rename_owned(r, static_cast<u32>(library.timers_used), r.timers,
-                 [&](u32 i) { return timer_table(x, i).consumer; });
     r.slots.identity();
     const u32 channels = static_cast<u32>(s.channels.count);
     for (u32 i = 0; i < channels; i++) r.slots.set(i, renamed_channel(x, r, i));

@@ -43,36 +43,57 @@ inline u32 old_number(const Code& code, const Permutation<ROOM> Renaming::* thin
         return (code.renaming.*things).from[index];
 }
 
-// Of things from number `first` on, `part` of them: see below.
-template <class Code, u32 ROOM, class Has, class Visit>
-TINY inline void code_part(Code& code, const Permutation<ROOM> Renaming::* things, u32 first,
-                           u32 part, Has has, Visit visit) {
+// Which of some things there are, a bit each, and then those that are. `old` gives the number that the
+// system has for the one of a place, `has` asks about a number, `visit` gets one.
+template <class Code, class Old, class Has, class Visit>
+TINY inline void code_part(Code& code, u32 first, u32 part, Old old, Has has, Visit visit) {
     u32 mask = 0;
     if constexpr (!Code::READS) {
-        const u8* const from = (code.renaming.*things).from + first;
-        for (u32 i = 0; i < part; i++) mask |= u32{has(from[i])} << i;
+        for (u32 i = 0; i < part; i++) mask |= u32{has(old(first + i))} << i;
     }
     code.bits(mask, part);
-    for (; mask; mask &= mask - 1)
-        visit(old_number(code, things, first + static_cast<u32>(__builtin_ctz(mask))));
+    for (; mask; mask &= mask - 1) visit(old(first + static_cast<u32>(__builtin_ctz(mask))));
 }
 
-// Which of `count` things there are, a bit each in the order of their new numbers, and then those
-// that are. `has` asks the system about an old number, `visit` gets one.
-template <class Code, u32 ROOM, class Has, class Visit>
-TINY inline void code_present(Code& code, const Permutation<ROOM> Renaming::* things, u32 count,
-                              Has has, Visit visit) {
-    for (u32 first = 0; first < count; first += 32) {
-        const u32 part = count - first < 32 ? count - first : 32;
-        code_part(code, things, first, part, has, visit);
+// Of what a controller has.
+template <class Code, class Has, class Visit>
+TINY inline void code_present(Code& code, Belongings::Kind kind, u32 id, Has has, Visit visit) {
+    const Belongings& all = code.coding.belongings;
+    const u8* const things = all.things[kind];
+    const u32 last = all.first[kind][id + 1];
+    for (u32 first = all.first[kind][id]; first < last; first += 32) {
+        const u32 part = last - first < 32 ? last - first : 32;
+        code_part(code, first, part, [&](u32 i) { return u32{things[i]}; }, has, visit);
     }
 }
 
-// The same of lines.
+// The same of lines, in the order of their new numbers.
 template <class Code, class Has, class Visit>
 TINY inline void code_lines(Code& code, Has has, Visit visit) {
     static_assert(MAX_LINES <= 32);
-    code_part(code, &Renaming::lines, 0, code.coding.lines, has, visit);
+    const auto old = [&](u32 i) { return old_number(code, &Renaming::lines, i); };
+    code_part(code, 0, code.coding.lines, old, has, visit);
+}
+
+// A part that may be copied from the origin: `known` is where it stands there, or null.
+template <class Write>
+TINY inline void code_or_copy(Coder<Writer>& code, const CodePart* known, Write write) {
+    if (!known || !code.origin->has(*known) || !code.copied(*known)) write();
+}
+template <class Read>
+TINY inline void code_or_copy(Coder<Reader>& code, CodePart* noted, Read read) {
+    noted->from = static_cast<u32>(code.in.at);
+    noted->first_value = code.origin.value_count;
+    read();
+    noted->to = static_cast<u32>(code.in.at);
+    noted->last_value = code.origin.value_count;
+}
+
+// Visit what a controller has.
+template <class Code, class Visit>
+TINY inline void each_of(const Code& code, Belongings::Kind kind, u32 id, Visit visit) {
+    const Belongings& all = code.coding.belongings;
+    for (u32 i = all.first[kind][id]; i < all.first[kind][id + 1]; i++) visit(all.things[kind][i]);
 }
 
 // ---------------------------------------------------------------- controllers
@@ -105,7 +126,7 @@ inline void code_waiting(Code& code, Controller& c) {
 }
 
 template <class Code>
-inline void code_controller(Code& code, u32 id) {
+inline void code_objects_of(Code& code, u32 id) {
     Context& x = code.x;
     Controller& c = controller(x, id);
     if (code.either(x.wakes[0] >> id & 1)) x.wakes[0] |= u64{1} << id;
@@ -266,40 +287,25 @@ inline void code_alarm(Code& code, u32 timer, u32 line) {
     }
 }
 
+// What a controller has of a line, outside of caches.
 template <class Code>
-inline void code_library(Code& code, u32 line) {
+inline void code_line(Code& code, u32 id, u32 line) {
     Context& x = code.x;
-    const LibraryTables& library = x.s->library;
+    const u32* const places = &line_place(x, 0, line);
     code_present(
-        code, &Renaming::perfect, static_cast<u32>(library.perfect_used),
-        [&](u32 i) { return line_place(x, perfect_cache(x, i).records, line) != 0; },
+        code, Belongings::DIRECTORIES, id,
+        [&](u32 i) { return places[directory_memory(x, i).records] != 0; },
+        [&](u32 i) { code_directory(code, i, line); });
+    code_present(
+        code, Belongings::TABLES, id, [&](u32 i) { return places[x.tables[i].records] != 0; },
+        [&](u32 i) { code_table(code, i, line); });
+    code_present(
+        code, Belongings::PERFECT, id,
+        [&](u32 i) { return places[perfect_cache(x, i).records] != 0; },
         [&](u32 i) { code_perfect(code, i, line); });
     code_present(
-        code, &Renaming::timers, static_cast<u32>(library.timers_used),
-        [&](u32 i) { return line_place(x, timer_table(x, i).places, line) != 0; },
+        code, Belongings::TIMERS, id, [&](u32 i) { return places[timer_table(x, i).places] != 0; },
         [&](u32 i) { code_alarm(code, i, line); });
-}
-
-template <class Code>
-inline void code_storage(Code& code) {
-    Context& x = code.x;
-    const System& s = *x.s;
-    for (u32 i = 0; i < s.caches; i++) code_cache(code, old_number(code, &Renaming::caches, i));
-    for (u32 place = 0; place < code.coding.lines; place++) {
-        const u32 line = old_number(code, &Renaming::lines, place);
-        const u32* const places = &line_place(x, 0, line);
-        code_present(
-            code, &Renaming::directories, static_cast<u32>(s.directories_used),
-            [&](u32 i) { return places[directory_memory(x, i).records] != 0; },
-            [&](u32 i) { code_directory(code, i, line); });
-        const TBETable* const tables = x.tables;
-        code_present(
-            code, &Renaming::tables, static_cast<u32>(s.tables_used),
-            [&](u32 i) { return places[tables[i].records] != 0; },
-            [&](u32 i) { code_table(code, i, line); });
-        code_library(code, line);
-        code.contents(s.memory.image.in(x) + u64{line} * LINE_WORDS);
-    }
 }
 
 // ---------------------------------------------------------------- messages
@@ -473,6 +479,16 @@ inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
     }
 }
 
+inline CodePart* part_of_slot(Coder<Reader>& code, const SlotOrder&, u32 slot) {
+    return &code.origin.slots[slot];
+}
+// The order in which messages without order are written depends on what is known of their values.
+inline const CodePart* part_of_slot(const Coder<Writer>& code, const SlotOrder& order, u32 slot) {
+    const WheelSlot& list = code.x.wheel[slot];
+    const bool sorted = !(order.bits[slot >> 6] >> (slot & 63) & 1) && list.head != list.tail;
+    return !code.origin || sorted ? nullptr : code.origin->of_slot(slot, list);
+}
+
 // Which slots have messages, and these.
 template <class Code>
 inline void code_slots(Code& code, const SlotOrder& order) {
@@ -488,7 +504,10 @@ inline void code_slots(Code& code, const SlotOrder& order) {
         code.bits(mask, slots - first < 32 ? slots - first : 32);
         for (; mask; mask &= mask - 1) {
             const u32 place = first + static_cast<u32>(__builtin_ctz(mask));
-            code_slot(code, order, old_number(code, &Renaming::slots, place));
+            const u32 slot = old_number(code, &Renaming::slots, place);
+            code_or_copy(code, part_of_slot(code, order, slot),
+                         [&] { code_slot(code, order, slot); });
+            if constexpr (Code::READS) code.origin.note_slot(slot, x.wheel[slot]);
         }
     }
 }
@@ -661,22 +680,61 @@ inline void code_requester(Code& code, u32 index) {
 // ---------------------------------------------------------------- all of it
 
 template <class Code>
+inline void code_buffers(Code& code, u32 id) {
+    const MessageBuffer* const buffers = code.x.buffers;
+    code_present(
+        code, Belongings::BUFFERS, id,
+        [&](u32 i) { return (buffers[i].head | buffers[i].stalled_lines) != 0; },
+        [&](u32 i) { code_buffer(code, i); });
+}
+
+template <class Code>
+inline void code_caches(Code& code, u32 id) {
+    code_objects_of(code, id);
+    each_of(code, Belongings::CACHES, id, [&](u32 i) { code_cache(code, i); });
+}
+
+template <class Code>
+inline void code_tables(Code& code, u32 id) {
+    for (u32 place = 0; place < code.coding.lines; place++)
+        code_line(code, id, old_number(code, &Renaming::lines, place));
+}
+
+template <class Code>
+inline void code_requesters(Code& code, u32 id) {
+    each_of(code, Belongings::REQUESTERS, id, [&](u32 i) { code_requester(code, i); });
+}
+
+// All controllers, in the order of their new numbers.
+template <class Code, class Visit>
+TINY inline void each_controller(Code& code, CodePart (Origin::*parts)[MAX_NAMED], Visit visit) {
+    for (u32 i = 0; i < code.x.s->controllers; i++) {
+        const u32 id = old_number(code, &Renaming::controllers, i);
+        code_or_copy(code, code.part_of(parts, id), [&] { visit(id); });
+    }
+}
+
+template <class Code>
+inline void code_memory(Code& code) {
+    for (u32 place = 0; place < code.coding.lines; place++) {
+        const u32 line = old_number(code, &Renaming::lines, place);
+        code.contents(code.x.s->memory.image.in(code.x) + u64{line} * LINE_WORDS);
+    }
+}
+
+template <class Code>
 inline void code_system(Code& code, const SlotOrder& order) {
     Context& x = code.x;
     const System& s = *x.s;
     if constexpr (!Code::READS) classify_values(code);
     code_clients(code);
-    for (u32 i = 0; i < s.controllers; i++)
-        code_controller(code, old_number(code, &Renaming::controllers, i));
-    code_storage(code);
-    const MessageBuffer* const buffers = x.buffers;
-    code_present(
-        code, &Renaming::buffers, s.buffers,
-        [&](u32 i) { return (buffers[i].head | buffers[i].stalled_lines) != 0; },
-        [&](u32 i) { code_buffer(code, i); });
+    each_controller(code, &Origin::caches, [&](u32 id) { code_caches(code, id); });
+    each_controller(code, &Origin::tables, [&](u32 id) { code_tables(code, id); });
+    code_memory(code);
+    each_controller(code, &Origin::buffers, [&](u32 id) { code_buffers(code, id); });
+    code_buffers(code, s.controllers);
     code_slots(code, order);
-    for (u32 i = 0; i < s.requesters; i++)
-        code_requester(code, old_number(code, &Renaming::requesters, i));
+    each_controller(code, &Origin::requesters, [&](u32 id) { code_requesters(code, id); });
     code_knowledge(code);
     if (s.bus.head) code.refuse("messages that wait for the bus");
     if constexpr (Code::READS) limbo_release(x);

@@ -30,6 +30,9 @@ inline bool has_ready(const Context& x, u32 id) {
     return false;
 }
 
+// Consumers that were woken since the step began, a bit each.
+inline u64& woken(Context& x) { return x.wakes[1]; }
+
 // Let requesters and clients do all they have to.
 inline void run_clients(Context& x) {
     EngineState& e = x.s->engine;
@@ -37,6 +40,7 @@ inline void run_clients(Context& x) {
     for (u32 rounds = 0; x.pending[0] & ~controllers; rounds++) {
         const u64 mask = x.pending[0] & ~controllers;
         x.pending[0] &= controllers;
+        woken(x) |= mask;
         e.now++;
         if (!run_consumers(x, 0, mask)) return;
         if (rounds == MOST_ROUNDS) return fail(x, ErrorKind::TOO_MANY_TRANSITIONS, 0);
@@ -51,6 +55,7 @@ inline void run_controllers(Context& x, u64 mask) {
         const u64 before = s.trace.count + s.engine.sequence;
         x.s->engine.now++;
         x.wakes[0] &= ~(u64{1} << id);
+        woken(x) |= u64{1} << id;
         run_consumers(x, 0, u64{1} << id);
         const bool moved = s.trace.count + s.engine.sequence != before;
         if (!moved || !has_ready(x, id)) x.wakes[0] &= ~(u64{1} << id);
@@ -158,6 +163,7 @@ struct StepRules {
 inline void step_begin(Context& x) {
     x.s->engine.now++;
     x.s->engine.running = 1;
+    woken(x) = 0;
 }
 
 inline void step_end(Context& x, const StepRules& rules) {
@@ -165,6 +171,19 @@ inline void step_end(Context& x, const StepRules& rules) {
     deliver_eagerly(x, rules.eager, rules.to_rest);
     each_slot(rules.spent, [&](u32 slot) { remove_spent(x, slot); });
     limbo_release(x);
+}
+
+// Controllers that the step reached, a bit each: those that were woken, and whose requesters were.
+inline u64 controllers_woken(Context& x) {
+    const u32 controllers = x.s->controllers;
+    const u32 consumers = controllers + x.s->requesters;
+    u64 reached = woken(x) & ((u64{1} << controllers) - 1);
+    u64 others = woken(x) & ((u64{1} << consumers) - 1) & ~((u64{1} << controllers) - 1);
+    for (; others; others &= others - 1) {
+        const u32 requester = static_cast<u32>(__builtin_ctzll(others)) - controllers;
+        reached |= u64{1} << requester_at(x, requester).controller;
+    }
+    return reached;
 }
 
 // Deliver a message, wake a controller, or let an alarm go off. Issues are the clients'.

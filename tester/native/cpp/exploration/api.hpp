@@ -146,8 +146,11 @@ inline bool configure(Search& s, const u64* config) {
         system.engine.words == 1 && a.count <= MOST_AGENTS && a.locations() <= MOST_LOCATIONS &&
         a.coding.lines <= MAX_LINES && a.operation_count <= MOST_OPERATIONS &&
         a.coding.data + a.coding.word <= LOCATIONS && system.buffers <= MAX_NAMED &&
-        system.caches <= MAX_NAMED && system.tables_used <= MAX_NAMED && system.ports <= MAX_NAMED;
+        system.caches <= MAX_NAMED && system.tables_used <= MAX_NAMED &&
+        system.directories_used <= MAX_NAMED && system.library.perfect_used <= MAX_NAMED &&
+        system.library.timers_used <= MAX_NAMED && system.ports <= MAX_NAMED;
     if (!fits) return false;
+    a.coding.belongings = belongings_of(m.x);
     const u64* at = config + CONFIG_WORDS;
     set_agents(m, at);
     set_rules(m, config);

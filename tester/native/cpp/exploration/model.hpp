@@ -39,6 +39,7 @@ struct Model {
     KeyPlan key_plan;
     u64 private_caches = 0;  // controllers with them, where one writer excludes readers
     Invariants invariants;
+    Origin origin;
     u64 steps[MOST_STEPS * STEP_WORDS];
     const char* refused = nullptr;
 };
@@ -47,12 +48,14 @@ inline void model_start_state(Model& m) {
     m.regions.restore(m.block, m.start_state);
     m.agents.state() = m.start_agents;
     m.x.recent_address = NONE;
+    m.origin.code = nullptr;
 }
 
 // The code of the state under one renaming.
 FLAT inline void model_write(Model& m, const Renaming& renaming, Code& to) {
     Values values;
-    Coder<Writer> code(m.x, m.agents.coding, renaming, values, to.bytes, sizeof to.bytes);
+    const Origin* const origin = renaming.same && m.origin.code ? &m.origin : nullptr;
+    Coder<Writer> code(m.x, m.agents.coding, renaming, values, origin, to.bytes, sizeof to.bytes);
     code_system(code, m.agents.rules.order);
     to.count = code.out.finish();
     if (code.out.overflow()) values.refused = "a state longer than 8 KB";
@@ -72,17 +75,17 @@ inline u32 model_save(Model& m, Code& to) {
         return which;
     };
     if (m.renaming_count == 1) return written(0);
-    RenamingKeys keys;
-    renaming_keys(m.x, m.agents, m.key_plan, keys);
     u32 best[MOST_RENAMINGS];
-    u32 count = 1;
-    best[0] = 0;
-    for (u32 i = 1; i < m.renaming_count; i++) {
-        const i32 order = compare_keys(m.x, m.agents.coding.lines, m.key_plan, keys, m.renamings[i],
-                                       m.renamings[best[0]]);
-        if (order < 0) count = 0;
-        if (order <= 0) best[count++] = i;
-    }
+    u32 count = m.renaming_count;
+    for (u32 i = 0; i < count; i++) best[i] = i;
+    const auto narrow = [&](auto add_keys) {
+        RenamingKeys keys;
+        add_keys(m.x, m.agents, m.key_plan, keys);
+        count = least_keys(m.x, m.agents.coding.lines, m.key_plan, keys, m.renamings, best, count);
+    };
+    narrow(keys_of_storage);
+    // Messages are looked at only where that does not decide.
+    if (count > 1) narrow(keys_of_messages);
     u32 least = written(best[0]);
     Code other;
     for (u32 i = 1; i < count; i++) {
@@ -101,7 +104,8 @@ FLAT inline void model_load(Model& m, const u8* code) {
     m.x.s->engine.now = 1 << 20;
     for (u32 i = 0; i < MAX_LINES; i++) m.agents.word[i] = {};
     m.agents.out_of_tokens = false;
-    Coder<Reader> reader(m.x, m.agents.coding, code);
+    m.origin.begin(code);
+    Coder<Reader> reader(m.x, m.agents.coding, m.origin, code);
     code_system(reader, m.agents.rules.order);
     m.x.s->engine.now += 1 + m.x.s->engine.sequence;
 }
@@ -117,14 +121,14 @@ inline bool model_keep(Model& m) {
     }
     m.regions.save(m.block, m.kept_state);
     taken_save(m.x, m.kept_state + m.regions.bytes);
-    m.kept_agents = m.agents.state();
+    agents_copy(m.agents, m.agents, m.kept_agents);
     return true;
 }
 
 inline void model_come_back(Model& m) {
     m.regions.restore(m.block, m.kept_state);
     taken_restore(m.x, m.kept_state + m.regions.bytes);
-    m.agents.state() = m.kept_agents;
+    agents_copy(m.agents, m.kept_agents, m.agents);
     m.x.recent_address = NONE;
 }
 
@@ -161,11 +165,16 @@ inline void model_apply(Model& m, Choice choice) {
     m.x.steps = m.steps;
     m.x.steps_room = MOST_STEPS;
     m.x.steps_written = 0;
+    m.origin.emptied = choice.kind == ChoiceKind::DELIVER ? choice.what : NIL;
     if (choice.kind == ChoiceKind::ISSUE) {
         begin(m.x, m.agents, choice);
     } else {
         step(m.x, m.agents.rules, choice);
     }
+    m.origin.touched = controllers_woken(m.x);
+    if (choice.kind == ChoiceKind::ISSUE)
+        m.origin.touched |= u64{1}
+                            << requester_at(m.x, m.agents.agents[choice.what].requester).controller;
     const System& s = *m.x.s;
     if (s.trouble)
         found(m.agents, FOUND_ERROR, NIL, NIL, s.error.kind);

@@ -39,6 +39,7 @@ inline void give_back(Model& m, const Kept& kept) {
     __builtin_memcpy(m.block, kept.block, m.block_bytes);
     m.agents.state() = kept.agents;
     m.x.recent_address = NONE;
+    m.origin.code = nullptr;
 }
 
 // The first byte outside of what `load` restores that differs from the start; 0: none does. Pools,
@@ -49,7 +50,7 @@ inline u64 forgotten(Model& m) {
     struct Exempt {
         u64 from, to;
     };
-    Exempt exempt[64];
+    Exempt exempt[64 + MAX_NAMED];
     u32 count = 0;
     const auto array = [&](u64 offset, u64 bytes) { exempt[count++] = {offset, offset + bytes}; };
     const auto pool = [&](const Pool& p) {
@@ -66,10 +67,13 @@ inline u64 forgotten(Model& m) {
         pool(s.records.at(m.x, i));
     }
     array(s.counts.offset, s.counts.count * 8);
+    for (u32 i = 0; i < s.caches; i++)
+        array(offset_of(m.x, m.x.caches[i].counts), sizeof m.x.caches[i].counts);
     const RequesterParts& parts = requester_parts(m.x);
     array(parts.accesses.offset, parts.accesses.count * sizeof(Access));
     array(parts.requests.offset, parts.requests.count * sizeof(LineRequest));
     array(parts.sorted.offset, parts.sorted.count * 8);
+    array(offset_of(m.x, parts.scratch), sizeof parts.scratch);
     for (u64 at = 0; at < m.block_bytes; at++) {
         if (m.block[at] == m.start_block[at]) continue;
         bool free = false;

@@ -137,16 +137,24 @@ inline void add_storage(const Context& x, const Coding& coding, const KeyPlan& p
     }
 }
 
-inline void renaming_keys(const Context& x, const Agents& a, const KeyPlan& plan,
-                          RenamingKeys& keys) {
-    const System& s = *x.s;
-    for (u32 id = 0; id < s.controllers; id++) {
+// What agents, caches, tables and directories have.
+inline void keys_of_storage(const Context& x, const Agents& a, const KeyPlan& plan,
+                            RenamingKeys& keys) {
+    for (u32 id = 0; id < x.s->controllers; id++) {
         const u32 awake = static_cast<u32>(x.wakes[0] >> id & 1);
         for (u32 line = 0; line < a.coding.lines; line++) keys.of[id][line] = awake;
     }
     add_agents(x, a, plan, keys);
     add_storage(x, a.coding, plan, keys);
-    for (u32 i = 0; i < s.buffers; i++) {
+}
+
+// What is under way.
+inline void keys_of_messages(const Context& x, const Agents& a, const KeyPlan& plan,
+                             RenamingKeys& keys) {
+    for (u32 id = 0; id < x.s->controllers; id++) {
+        for (u32 line = 0; line < a.coding.lines; line++) keys.of[id][line] = 0;
+    }
+    for (u32 i = 0; i < x.s->buffers; i++) {
         const u32 slot = slot_of_buffer(x, i);
         if (!x.buffers[i].head) continue;
         add_messages(x, a.coding, x.buffers[i].head, WHEEL + 16 + plan.label[slot], NO_OWNER,
@@ -171,4 +179,17 @@ inline i32 compare_keys(const Context& x, u32 lines, const KeyPlan& plan, const 
         }
     }
     return 0;
+}
+
+// Of the renamings named by `some`, keep those under which the keys come in the least order. Returns
+// how many they are.
+inline u32 least_keys(const Context& x, u32 lines, const KeyPlan& plan, const RenamingKeys& keys,
+                      const Renaming* all, u32* some, u32 count) {
+    u32 kept = 1;
+    for (u32 i = 1; i < count; i++) {
+        const i32 order = compare_keys(x, lines, plan, keys, all[some[i]], all[some[0]]);
+        if (order < 0) kept = 0;
+        if (order <= 0) some[kept++] = some[i];
+    }
+    return kept;
 }

@@ -73,6 +73,21 @@ struct Agents : AgentsState {
     u32 locations() const { return coding.lines * coding.data; }
 };
 
+// Make `to` what `from` is, but for what a step begins with. Tokens that are not used are empty in both.
+inline void agents_copy(const Agents& a, const AgentsState& from, AgentsState& to) {
+    const u32 tokens =
+        MAX_TOKENS - static_cast<u32>(__builtin_clzll(from.oracle.used | to.oracle.used | 1));
+    __builtin_memcpy(to.oracle.tokens, from.oracle.tokens, tokens * sizeof(Token));
+    to.oracle.used = from.oracle.used;
+    to.oracle.loading = from.oracle.loading;
+    __builtin_memcpy(to.oracle.loads, from.oracle.loads, sizeof to.oracle.loads);
+    __builtin_memcpy(to.access, from.access, a.count * sizeof to.access[0]);
+    __builtin_memcpy(to.current, from.current, sizeof to.current);
+    if (UNLIKELY(a.coding.word))
+        __builtin_memcpy(to.word, from.word, a.coding.lines * sizeof to.word[0]);
+    if (UNLIKELY(a.script.used)) to.done = from.done;
+}
+
 inline Agents& agents_of(const Context& x) { return *static_cast<Agents*>(x.client_view); }
 
 inline void found(Agents& a, FindingKind kind, u32 agent, u32 where, u32 value) {

@@ -16,10 +16,8 @@ inline u32 access_of_number(const Context& x, u32 number) {
     return agents_of(x).access[number / AGENT_SLOTS][number % AGENT_SLOTS];
 }
 
-// A location's number once lines have changed places.
 inline u32 renamed_location(const Agents& a, const Renaming& r, u32 location) {
-    if (LIKELY(r.same_lines)) return location;
-    return r.lines.to[location / a.coding.data] * a.coding.data + location % a.coding.data;
+    return renamed_place(r, location, a.coding.data);
 }
 inline u32 old_location(const Agents& a, const Renaming& r, u32 location) {
     if (LIKELY(r.same_lines)) return location;
@@ -171,11 +169,10 @@ inline u32 renamed_slots(const Agents& a, const Renaming& r, u32 slots) {
 }
 
 template <class Code>
-inline void code_agent(Code& outer, u32 place) {
+inline void code_agent(Code& outer, u32 agent) {
     Code code = outer;
     Context& x = code.x;
     Agents& a = agents_of(x);
-    const u32 agent = old_number(code, &Renaming::agents, place);
     ClientState& client = requester_parts(x).clients.at(x, agent);
     u32* const accesses = a.access[agent];
     u32 current = a.current[agent];
@@ -207,6 +204,15 @@ inline void code_agent(Code& outer, u32 place) {
         if (access_at(x, client.release).next_release) code.refuse("two releases of one agent");
     }
     outer.resume(code);
+}
+
+inline CodePart* part_of_agent(Coder<Reader>& code, u32 agent) {
+    return &code.origin.agents[agent];
+}
+inline const CodePart* part_of_agent(const Coder<Writer>& code, u32 agent) {
+    if (!code.origin) return nullptr;
+    const u32 requester = agents_of(code.x).agents[agent].requester;
+    return code.origin->of_agent(agent, requester_at(code.x, requester).controller);
 }
 
 template <class Code>
@@ -241,7 +247,10 @@ inline void code_clients(Code& code) {
         a.oracle.loading = 0;
         a.finding = 0;
     }
-    for (u32 place = 0; place < a.count; place++) code_agent(code, place);
+    for (u32 place = 0; place < a.count; place++) {
+        const u32 agent = old_number(code, &Renaming::agents, place);
+        code_or_copy(code, part_of_agent(code, agent), [&] { code_agent(code, agent); });
+    }
     code_words(code);
     if constexpr (Code::READS) {
         for (u32 agent = 0; agent < a.count; agent++) {

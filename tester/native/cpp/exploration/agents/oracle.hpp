@@ -18,6 +18,12 @@
 inline constexpr u32 FIRST_TOKEN = 2;  // tokens begin behind CLEARED and DEAD
 inline constexpr u8 NO_AGENT = 0xff;
 
+// A location's number once lines, of `data` locations each, have changed places.
+inline u32 renamed_place(const Renaming& r, u32 location, u32 data) {
+    if (LIKELY(r.same_lines)) return location;
+    return r.lines.to[location / data] * data + location % data;
+}
+
 struct Token {
     u8 location;
     u8 owner;  // whose store of it is pending
@@ -188,7 +194,7 @@ struct Oracle {
                 renamed |= u64{1} << r.agents.to[__builtin_ctz(rest)];
             return renamed;
         };
-        const u32 location = r.lines.to[t.location / data] * data + t.location % data;
+        const u32 location = renamed_place(r, t.location, data);
         const u32 owner = t.owner == NO_AGENT ? 15u : r.agents.to[t.owner];
         const u16 before = static_cast<u16>(t.before & t.may);
         const u16 older = t.over ? u16{0} : t.older;

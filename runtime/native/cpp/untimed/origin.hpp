@@ -1,0 +1,62 @@
+// The code that a state was read from, part by part.
+//
+// A step changes little, and most states that it leads to are written under the identity. So parts that
+// the step did not reach are copied from the code of the state before it. Invariant: a part is copied
+// only if writing it would give the same bits: what it is about is untouched, and every value in it
+// still has the number that it had.
+
+#pragma once
+
+#include "untimed/bits.hpp"
+#include "untimed/renaming.hpp"
+
+// Where a part stands, in bits, and the values in it.
+struct CodePart {
+    u32 from;
+    u32 to;
+    u32 first_value;
+    u32 last_value;
+};
+
+struct Origin {
+    static constexpr u32 MOST_VALUES = 256;
+    const u8* code;   // null: more than a step away
+    u64 touched;      // controllers that the step reached, a bit each
+    u32 emptied;      // slot that it took a message from, or NIL
+    u32 value_count;  // that were read
+    CodePart agents[MAX_AGENTS];
+    CodePart caches[MAX_NAMED];  // of controllers, and so on
+    CodePart tables[MAX_NAMED];
+    CodePart buffers[MAX_NAMED];
+    CodePart requesters[MAX_NAMED];
+    CodePart slots[WHEEL];
+    WheelSlot lists[WHEEL];    // of slots: as they were read
+    u64 occupied[WHEEL / 64];  // slots that were not empty, a bit each
+    u8 values[MOST_VALUES];
+
+    void begin(const u8* from) {
+        code = from;
+        value_count = 0;
+        for (u64& word : occupied) word = 0;
+    }
+    void note_value(u32 value) {
+        if (value_count < MOST_VALUES) values[value_count] = static_cast<u8>(value);
+        value_count++;
+    }
+    void note_slot(u32 slot, const WheelSlot& list) {
+        lists[slot] = list;
+        occupied[slot >> 6] |= u64{1} << (slot & 63);
+    }
+    bool has(const CodePart& part) const { return part.last_value <= MOST_VALUES; }
+    const CodePart* of_agent(u32 agent, u32 controller) const {
+        return touched >> controller & 1 ? nullptr : &agents[agent];
+    }
+    const CodePart* of_controller(const CodePart (&parts)[MAX_NAMED], u32 id) const {
+        return touched >> id & 1 ? nullptr : &parts[id];
+    }
+    const CodePart* of_slot(u32 slot, const WheelSlot& list) const {
+        const bool same = occupied[slot >> 6] >> (slot & 63) & 1 && slot != emptied &&
+                          list.head == lists[slot].head && list.tail == lists[slot].tail;
+        return same ? &slots[slot] : nullptr;
+    }
+};
