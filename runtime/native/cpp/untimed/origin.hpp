@@ -20,9 +20,10 @@ struct CodePart {
 
 struct Origin {
     static constexpr u32 MOST_VALUES = 256;
-    const u8* code;   // null: more than a step away
-    u64 touched;      // controllers that the step reached, a bit each
-    u32 emptied;      // slot that it took a message from, or NIL
+    const u8* code;  // null: more than a step away; stays where it is until what follows is written
+    bool stepped;    // since it was read
+    u64 touched;     // controllers that the step reached, a bit each
+    u32 emptied;     // slot that it took a message from, or NIL
     u32 value_count;  // that were read
     CodePart agents[MAX_AGENTS];
     CodePart caches[MAX_NAMED];  // of controllers, and so on
@@ -36,8 +37,15 @@ struct Origin {
 
     void begin(const u8* from) {
         code = from;
+        stepped = false;
         value_count = 0;
         for (u64& word : occupied) word = 0;
+    }
+    // A step from slot `what`, or from none (NIL).
+    void step(u32 what) {
+        if (stepped) code = nullptr;
+        stepped = true;
+        emptied = what;
     }
     void note_value(u32 value) {
         if (value_count < MOST_VALUES) values[value_count] = static_cast<u8>(value);

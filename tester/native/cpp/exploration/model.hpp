@@ -130,6 +130,7 @@ inline void model_come_back(Model& m) {
     taken_restore(m.x, m.kept_state + m.regions.bytes);
     agents_copy(m.agents, m.kept_agents, m.agents);
     m.x.recent_address = NONE;
+    m.origin.stepped = false;
 }
 
 inline u32 model_choices(Model& m, Choice* out) {
@@ -165,7 +166,7 @@ inline void model_apply(Model& m, Choice choice) {
     m.x.steps = m.steps;
     m.x.steps_room = MOST_STEPS;
     m.x.steps_written = 0;
-    m.origin.emptied = choice.kind == ChoiceKind::DELIVER ? choice.what : NIL;
+    m.origin.step(choice.kind == ChoiceKind::DELIVER ? choice.what : NIL);
     if (choice.kind == ChoiceKind::ISSUE) {
         begin(m.x, m.agents, choice);
     } else {

@@ -145,12 +145,14 @@ inline u64 concrete_way(Model& m, const u16* ways, u64 count, u16* out) {
     Kept kept = {static_cast<u8*>(malloc(m.block_bytes)), {}};
     u64 done = 0;
     Code code;
+    Code before;  // what follows it is written with parts of it
     if (kept.block) {
         model_start_state(m);
         keep(m, kept);
         model_save(m, code);
         for (; done < count; done++) {
-            model_load(m, code.bytes);
+            before = code;
+            model_load(m, before.bytes);
             model_apply(m, unpacked(ways[done]));
             const u64 wanted = outcome(m);
             const bool ends = m.agents.finding != FOUND_NOTHING;
