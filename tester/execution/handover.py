@@ -16,9 +16,9 @@ from runtime.system.system import agent_places
 from tester.errors import ConfigError
 from tester.execution.agent import HandoverSteps
 from tester.execution.early_loads import EarlyLoads, EarlyRule, Versions, versions_of
+from tester.identity_cache import once_for_the_same
 from tester.program.program import DMA, FETCH, RACING_LOAD, AgentSpec, Program
 from tester.program.replay_file import Leg
-from tester.same import once_for_the_same
 
 
 @dataclass(frozen=True)

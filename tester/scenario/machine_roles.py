@@ -20,8 +20,8 @@ from runtime.description import SystemDescription
 from runtime.description.inference import DMA as DMA_SEQUENCER
 from runtime.description.inference import REQUESTERS
 from tester.generator.config import Abilities
+from tester.identity_cache import once_for_the_same
 from tester.program.program import DMA, FETCH
-from tester.same import once_for_the_same
 from tester.scenario.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
