@@ -7,7 +7,7 @@ same ticks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -102,72 +102,54 @@ class Device(BareDevice):
             raise HostError(
                 "a device is functional, or runs on a protocol, or on the memory it is given"
             )
+        if functional and profile:
+            raise HostError("only a device with time has a profile")
         if settings and protocol is None:
             raise HostError(
                 f"{', '.join(settings)}: no such field, because only the system of a protocol has "
                 "a description"
             )
-        if not 1 <= cus <= MOST_UNITS:
-            raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
-        if tccs is not None and not 1 <= tccs <= MOST_BANKS:
-            raise HostError(f"a device has 1 to {MOST_BANKS} banks, not {tccs}")
-        if functional and profile:
-            raise HostError("only a device with time has a profile")
+        _check_sizes(cus, tccs)
         self.profile = Profile() if profile else None
         """Where the time of its waves goes, if that is counted."""
         self.engine = "no engine"
         """What runs the caches, as text for the user."""
         still = STILL_LIMIT if functional else TIMED_STILL_LIMIT
         hang_detector = HangDetector(still_limit=still, limit=most_instructions)
-        checking = _checks(checks)
+        self._checks = _checks(checks)
         held = limits or Limits()
-        units: Sequence[ComputeUnit]
-        mover: Mover
-        stepped: Stepped | None = None
         if functional:
-            flat = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
-            functions = [
-                FunctionalUnit(cu, flat, held, hang_detector, checking, trace) for cu in range(cus)
-            ]
-            memory, units, mover = flat, functions, OneByOne(flat, functions)
+            memory = FlatMemory(cus=cus, sqcs=-(-cus // UNITS_PER_SQC))
+            made = _functional_units(memory, held, hang_detector, self._checks, trace)
         else:
             if protocol is not None:
                 memory, self.engine = _open(protocol, cus, tccs, seed, system, settings, engine)
             assert memory is not None, "one of the three was given"
             if timing is None and isinstance(memory, CoherentMemory):
                 timing = _timing(memory.system)
-            timing = timing or Timing()
-            watched = checking is not None or trace is not None or record or profile
+            watched = self._checks is not None or trace is not None or record or profile
             preempts = options is not None and options.preempt
-            ahead = ahead and not watched and not preempts
-            make = partial(
-                _timed, memory, timing, held, policy, hang_detector, checking, trace, self.profile
+            issuing = _Issuing(memory, timing or Timing(), held, policy, hang_detector)
+            made = _timed_units(
+                issuing,
+                partial(issuing.units_with_the_clock, self._checks, trace, self.profile),
+                ahead=ahead and not watched and not preempts,
             )
-            issue_engine = (
-                _engine_for(memory, timing, held, policy, hang_detector) if ahead else None
-            )
-            if issue_engine is not None:
-                units, mover = issue_engine.units, issue_engine
-                stepped = partial(_in_place_of, issue_engine.units, memory, make)
-            else:
-                timed = make()
-                units, mover = timed, OneByOne(memory, timed)
         self.recording = _recorded(memory) if record else None
         """The requests to memory, if they are recorded."""
         super().__init__(
             memory,
-            units,
+            made.units,
             options or Options(),
-            mover,
+            made.mover,
             hang_detector,
             trace,
             waves_per_unit=held.simds * held.waves_per_simd,
             tlb=_tlb(memory),
-            stepped=stepped,
+            stepped=made.stepped,
         )
-        self._checks = checking
         described = memory.system if isinstance(memory, CoherentMemory) else None
-        self._made_of = (len(units), held, described)
+        self._made_of = (len(made.units), held, described)
 
     @property
     def runs_ahead(self) -> bool:
@@ -243,39 +225,95 @@ class Device(BareDevice):
         return counters
 
 
+def _check_sizes(cus: int, tccs: int | None) -> None:
+    if not 1 <= cus <= MOST_UNITS:
+        raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
+    if tccs is not None and not 1 <= tccs <= MOST_BANKS:
+        raise HostError(f"a device has 1 to {MOST_BANKS} banks, not {tccs}")
+
+
 def _recorded(memory: Memory) -> Recording:
     if not isinstance(memory, CoherentMemory):
         raise HostError("only requests to caches can be recorded")
     return memory.record()
 
 
-def _engine_for(
-    memory: Memory, timing: Timing, limits: Limits, policy: Policy, hang_detector: HangDetector
-) -> IssueEngine | None:
-    """What runs units ahead of their waves, where that is possible."""
-    if not isinstance(memory, CoherentMemory) or not can_steer(memory, timing, policy, limits):
-        return None
-    library = issue_engine_library()
-    if library is None:
-        return None
-    return IssueEngine(library, memory, timing, limits, policy, hang_detector)
+@dataclass(frozen=True)
+class _Made:
+    """Units, and what moves them."""
+
+    units: Sequence[ComputeUnit]
+    mover: Mover
+    stepped: Stepped | None = None
+    """Makes the units that replace them where waves may be stopped between instructions."""
 
 
-def _timed(
-    memory: Memory,
-    timing: Timing,
+@dataclass(frozen=True)
+class _Issuing:
+    """What units that issue at ticks have in common, whether they run ahead or not."""
+
+    memory: Memory
+    timing: Timing
+    limits: Limits
+    policy: Policy
+    hang_detector: HangDetector
+
+    def engine(self) -> IssueEngine | None:
+        """What runs units ahead of their waves, where that is possible."""
+        memory = self.memory
+        if not isinstance(memory, CoherentMemory):
+            return None
+        if not can_steer(memory, self.timing, self.policy, self.limits):
+            return None
+        library = issue_engine_library()
+        if library is None:
+            return None
+        return IssueEngine(
+            library, memory, self.timing, self.limits, self.policy, self.hang_detector
+        )
+
+    def units_with_the_clock(
+        self, checks: Checks | None, trace: Trace | None, profile: Profile | None
+    ) -> list[TimedUnit]:
+        """Units that keep to the clock."""
+        return [
+            TimedUnit(
+                cu,
+                self.memory,
+                self.timing,
+                self.limits,
+                self.policy,
+                self.hang_detector,
+                checks,
+                trace,
+                profile,
+            )
+            for cu in range(self.memory.ports.cus)
+        ]
+
+
+def _functional_units(
+    memory: FlatMemory,
     limits: Limits,
-    policy: Policy,
     hang_detector: HangDetector,
     checks: Checks | None,
     trace: Trace | None,
-    profile: Profile | None,
-) -> list[TimedUnit]:
-    """Units that keep to the clock."""
-    return [
-        TimedUnit(cu, memory, timing, limits, policy, hang_detector, checks, trace, profile)
+) -> _Made:
+    units = [
+        FunctionalUnit(cu, memory, limits, hang_detector, checks, trace)
         for cu in range(memory.ports.cus)
     ]
+    return _Made(units, OneByOne(memory, units))
+
+
+def _timed_units(issuing: _Issuing, make: Callable[[], list[TimedUnit]], *, ahead: bool) -> _Made:
+    """``make``: those that keep to the clock."""
+    issue_engine = issuing.engine() if ahead else None
+    if issue_engine is None:
+        units = make()
+        return _Made(units, OneByOne(issuing.memory, units))
+    stepped = partial(_in_place_of, issue_engine.units, issuing.memory, make)
+    return _Made(issue_engine.units, issue_engine, stepped)
 
 
 def _in_place_of(
