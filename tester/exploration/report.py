@@ -176,6 +176,8 @@ def system_lines(found: Exploration) -> Iterator[str]:
         reductions.append("memory serves its ordered queue at once: no order is lost")
     if rules.local_steps and system.spent:
         reductions.append("acknowledgements that change nothing in any state are not delivered")
+    if system.times:
+        reductions.append(f"{len(system.times)} fields of times that only measure are no state")
     if rules.to_rest:
         reductions.append("controllers run to rest: orders in between are left out")
     if rules.eager_memory:

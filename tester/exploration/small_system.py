@@ -8,7 +8,7 @@ are not coded) is refused here, by name, before anything is compiled.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Any, Final
@@ -80,6 +80,8 @@ class SmallSystem:
     to_memory: frozenset[int]
     spent: frozenset[str]
     """Machine and event of messages whose delivery changes nothing, whenever it happens."""
+    times: tuple[str, ...]
+    """Fields that only measure, which are no part of a state."""
     private: frozenset[int]
     """Controllers with caches in which one writer excludes all readers."""
     renamings: tuple[tuple[int, ...], ...]
@@ -110,10 +112,12 @@ class SmallSystem:
 
 def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) -> SmallSystem:
     """Raises ConfigError for what cannot be explored, DescriptionError for bad assignments."""
-    _check_protocol(protocol)
+    if protocol.native is None:
+        raise ConfigError(f"{protocol.info.name} cannot be explored: {protocol.why_not_native}")
     description = _described(protocol, bounds)
     system = build_completed(protocol.info, description, 0)
     _check_system(system)
+    _check_fields(protocol, system)
     _check_prefetchers(protocol, system)
     roles = find_roles(protocol.info, description)
     agents = _agents(protocol, description, system, roles, bounds)
@@ -143,6 +147,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
         ),
         to_memory=frozenset(n for n, buffer in enumerate(found) if id(buffer) in memories),
         spent=frozenset(metadata(protocol)["spent"]),
+        times=tuple(_refused(protocol, system, "times")),
         private=_private(system, agents),
         renamings=tuple(dict.fromkeys((identity, *renamings))),
     )
@@ -151,20 +156,28 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
 # ------------------------------------------------------------------ what is refused
 
 
-def metadata(protocol: LoadedProtocol) -> dict[str, list[Any]]:
+def metadata(protocol: LoadedProtocol) -> dict[str, Any]:
     """What the code generator noted: see slicc/codegen/cpp/package.py."""
     assert protocol.native is not None
-    found: dict[str, list[Any]] = json.loads(protocol.native.files["metadata.json"])
+    found: dict[str, Any] = json.loads(protocol.native.files["metadata.json"])
     return found
 
 
-def _check_protocol(protocol: LoadedProtocol) -> None:
-    name = protocol.info.name
-    if protocol.native is None:
-        raise ConfigError(f"{name} cannot be explored: {protocol.why_not_native}")
-    uncoded = metadata(protocol)["uncoded"]
-    if uncoded:
-        raise ConfigError(f"{name} cannot be explored: it has {', '.join(uncoded[:4])}")
+def _refused(protocol: LoadedProtocol, system: System, kind: str) -> Iterator[str]:
+    """``kind``: a field of `slicc.codegen.cpp.exploration.encoding.Refusals`. What machines have
+    that are not in the system does not matter."""
+    noted: Mapping[str, Any] = metadata(protocol)["refusals"]
+    present = {controller.MACHINE for controller in system.controllers}
+    for machine, refusals in noted.items():
+        if not machine or machine in present:
+            yield from refusals[kind]
+
+
+def _check_fields(protocol: LoadedProtocol, system: System) -> None:
+    unknown = list(_refused(protocol, system, "unknown"))
+    if unknown:
+        name = protocol.info.name
+        raise ConfigError(f"{name} cannot be explored: it has {', '.join(unknown[:4])}")
 
 
 def _check_system(system: System) -> None:
@@ -184,7 +197,7 @@ def _check_system(system: System) -> None:
 
 def _check_prefetchers(protocol: LoadedProtocol, system: System) -> None:
     """They may be there, but nothing may ask them."""
-    for name in metadata(protocol)["prefetchers"]:
+    for name in _refused(protocol, system, "prefetchers"):
         machine = name.partition(".")[0]
         for controller in system.controllers:
             if machine == controller.MACHINE and getattr(controller, _PREFETCHES, True):
@@ -217,12 +230,14 @@ def _described(protocol: LoadedProtocol, bounds: Bounds) -> SystemDescription:
     full = protocol.description
     roles = find_roles(protocol.info, full)
     changes: dict[str, object] = {"line_size": LINE_BYTES, "network.delays": "nominal"}
-    counts = dict.fromkeys(full.machines, 1) | dict.fromkeys(roles.first, bounds.caches)
+    counts = {name: min(1, machine.count or 0) for name, machine in full.machines.items()}
+    counts |= dict.fromkeys(roles.first, bounds.caches)
     counts |= dict.fromkeys(roles.scalars, 0)
     if roles.processors:
         counts |= dict.fromkeys(roles.processors, 1)
     for name, machine in full.machines.items():
-        if machine.as_many_as is None:
+        follows = name in roles.private and protocol.written.machines[name].count is None
+        if machine.as_many_as is None and not follows:
             changes[f"machine.{name}.count"] = counts[name]
         for cache in machine.caches:
             path = f"machine.{name}.cache.{cache}"
@@ -319,7 +334,8 @@ def _renamings(
     bounds: Bounds,
 ) -> list[tuple[int, ...]]:
     """Which controllers and lines may take each other's places without any difference."""
-    groups = [] if metadata(protocol)["numbered"] else _alike(system, roles, agents)
+    numbered = any(_refused(protocol, system, "numbered"))
+    groups = [] if numbered else _alike(system, roles, agents)
     lines = [tuple(range(bounds.lines))]
     if _lines_alike(system):
         lines = list(permutations(range(bounds.lines)))

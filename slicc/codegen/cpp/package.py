@@ -7,7 +7,7 @@ everything is in memory: nothing is written here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from slicc import ir
 from slicc.codegen import body_analysis
@@ -350,9 +350,8 @@ def _metadata(
 ) -> str:
     """``kinds``: of each class of messages, what they ask, or the class.
     ``required``: objects that a system must give a machine to be run by this engine.
-    ``uncoded``, ``numbered``: what exploration refuses, and what rules out symmetry.
-    ``prefetchers``: what it refuses where it is used. ``spent``: events of messages that it need
-    not deliver. ``fields``: of entries and records, that invariants may ask for."""
+    ``refusals``: what exploration refuses or leaves out, by machine. ``spent``: events of messages
+    that it need not deliver. ``fields``: of entries and records, that invariants may ask for."""
     machines = [
         {
             "name": writer.machine.name,
@@ -368,9 +367,7 @@ def _metadata(
         "machines": machines,
         "messages": [each.name for each in messages],
         "kinds": [each.kind.members for each in messages],
-        "uncoded": coded.refusals.unknown,
-        "numbered": coded.refusals.numbered,
-        "prefetchers": coded.refusals.prefetchers,
+        "refusals": {name: asdict(each) for name, each in coded.refusals.items()},
         "spent": [event for each in coded.spent for event in each.events],
         "fields": [
             [each.machine, each.storage, each.name, each.sort, each.members]

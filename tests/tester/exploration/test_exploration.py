@@ -21,9 +21,10 @@ from tester.exploration.report import (
 )
 from tester.exploration.small_system import Bounds
 from tester.scenario.machine_roles import find_roles
+from tests.measured_times import with_times
 from tests.planted.bug import HANG, Bug, BugClass, Edit
 from tests.planted.bugs import BUGS
-from tests.tester.exploration.systems import hunted, protocol, searched
+from tests.tester.exploration.systems import SMALL, hunted, protocol, searched
 
 WHOLE = ("MI", "MSI")
 """Protocols of which every planted bug that can be expressed is found."""
@@ -128,6 +129,21 @@ def test_a_prefetcher_is_refused_where_it_is_used(tmp_path: Path) -> None:
     used = (("machine.L1Cache.parameters.enable_prefetch", True),)
     with pytest.raises(ConfigError, match=r"explored with L1Cache\.prefetcher: set"):
         explore(planted, replace(bounds, assignments=used), ONCE)
+
+
+def test_times_that_only_measure_make_no_states(tmp_path: Path) -> None:
+    bounds = Bounds(locations=1)
+    found = explore(load_protocol(str(with_times(tmp_path)), native=True), bounds, SMALL)
+    usual = searched("MI", bounds)
+    assert found.verdict is Verdict.EXHAUSTED
+    assert found.statistics.states == usual.statistics.states
+    assert found.system.times == ("RequestMsg.Sent", "TBE.Begun", "L1Cache.LastBegun")
+
+
+def test_a_time_that_decides_is_refused_by_name(tmp_path: Path) -> None:
+    driver = with_times(tmp_path, "assert(tbe.Begun == curCycle());")
+    with pytest.raises(ConfigError, match=r"it has TBE\.Begun of type Cycles$"):
+        explore(load_protocol(str(driver), native=True), Bounds(), SMALL)
 
 
 def test_cells_of_an_exhausted_system() -> None:

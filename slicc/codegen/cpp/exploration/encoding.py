@@ -7,7 +7,7 @@ the refusals; nothing is left out silently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 
 from slicc import ir
@@ -15,6 +15,7 @@ from slicc.codegen import body_analysis
 from slicc.codegen.cpp.emit.scope import Scope
 from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
+from slicc.codegen.cpp.exploration.times import Place, idle_times
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
 from slicc.text.lazy_dataclass import dataclass
 
@@ -68,13 +69,17 @@ _OBJECTS = frozenset(
 
 @dataclass
 class Refusals:
-    """``unknown``: what cannot be coded, so that a protocol with it cannot be explored.
-    ``numbered``: what means another controller when controllers change places.
-    ``prefetchers``: those of machines whose parameters say whether they are used."""
+    """Of one machine, or of what all share.
+
+    ``unknown``: what cannot be coded, so that a system with it cannot be explored. ``numbered``:
+    what means another controller when controllers change places. ``prefetchers``: those of machines
+    whose parameters say whether they are used. ``times``: what is left out, as it only measures.
+    """
 
     unknown: list[str] = field(default_factory=list)
     numbered: list[str] = field(default_factory=list)
     prefetchers: list[str] = field(default_factory=list)
+    times: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,8 @@ class EncodingView:
     protocol: str
     structs: tuple[CodedStruct, ...]
     machines: tuple[CodedStruct, ...]
-    refusals: Refusals
+    refusals: Mapping[str, Refusals]
+    """By machine; under an empty name, those of what all share."""
     spent: tuple[SpentView, ...]
     states: tuple[str, ...]
     """By machine: the call that says in which state a line is, or nothing."""
@@ -107,29 +113,32 @@ def encoding(
 ) -> EncodingView:
     """The coders of a protocol. ``scopes``: what names mean in each of its machines; ``kinds``:
     numbers of structures of entries and records, where a machine has several."""
-    refusals = Refusals()
+    refusals = {"": Refusals(), **{each.name: Refusals() for each in protocol.machines}}
+    idle = idle_times(protocol)
     structs: list[CodedStruct] = []
     machine_structs = [each for machine in protocol.machines for each in machine.structs]
     for struct in (*protocol.structs, *machine_structs):
         if not struct.library:
             where = struct.ref.name
+            noted = refusals[struct.ref.machine or ""]
             statements = [
                 _statement(
                     names,
                     each.type,
                     names.field(struct.ref, each.name),
                     f"{where}.{each.name}",
-                    refusals,
+                    noted,
                 )
                 for each in struct.fields
+                if not _is_left_out((struct.ref, each.name), f"{where}.{each.name}", idle, noted)
             ]
             structs.append(CodedStruct(_full(names, struct.ref), _present(statements)))
     objects = [
-        _machine(machine, names, scope.machine.names, refusals)
+        _machine(machine, names, scope.machine.names, idle, refusals[machine.name])
         for machine, scope in zip(protocol.machines, scopes, strict=True)
     ]
     for machine in protocol.machines:
-        _bodies(machine, refusals)
+        _bodies(machine, refusals[machine.name])
     spent = tuple(spent_views(protocol, scopes))
     states = tuple(
         _state_call(machine, scope)
@@ -160,8 +169,18 @@ def _state_call(machine: ir.Machine, scope: Scope) -> str:
     return f"{space}::{scope.machine.names.functions[function.ref.name]}({', '.join(arguments)})"
 
 
+def _is_left_out(place: Place, where: str, idle: Set[Place], refusals: Refusals) -> bool:
+    if place in idle:
+        refusals.times.append(where)
+    return place in idle
+
+
 def _machine(
-    machine: ir.Machine, names: ProtocolNames, own: MachineNames, refusals: Refusals
+    machine: ir.Machine,
+    names: ProtocolNames,
+    own: MachineNames,
+    idle: Set[Place],
+    refusals: Refusals,
 ) -> CodedStruct:
     statements = []
     for parameter in machine.parameters:
@@ -176,6 +195,8 @@ def _machine(
         if isinstance(each.type, ir.ScalarType) and each.type.kind is ir.ScalarKind.STRING:
             continue
         where = f"{machine.name}.{each.name}"
+        if _is_left_out((machine.name, each.name), where, idle, refusals):
+            continue
         statements.append(_statement(names, each.type, own.objects[each.name], where, refusals))
     full = f"protocol::{names.machines[machine.name]}::Machine"
     return CodedStruct(full, _present(statements))

@@ -1,0 +1,50 @@
+"""Times count as deciding nothing only where every use of them is known to measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slicc.codegen.cpp.exploration.times import idle_times
+from slicc.compiler import compile as compile_protocol
+from tests.measured_times import with_times
+
+
+def idle(directory: Path, statement: str = "") -> set[str]:
+    """Names of those in MI with times."""
+    driver = with_times(directory, statement)
+    return {name for _, name in idle_times(compile_protocol(driver).protocol)}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "",
+        "tbe.Begun := curCycle() + tbe.Begun;",
+        'DPRINTF(RubySlicc, "%s\\n", tbe.Begun);',
+        "tbe.Begun := zero_time();",
+    ],
+)
+def test_what_is_kept_printed_and_handed_to_a_requester_only_measures(
+    tmp_path: Path, statement: str
+) -> None:
+    assert idle(tmp_path, statement) == {"Sent", "Begun", "LastBegun"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "assert(tbe.Begun == zero_time());",
+        "if (tbe.Begun > zero_time()) { cacheMemory.profileDemandHit(); }",
+        "Cycles before := tbe.Begun;",
+        "tbe.Begun := tbe.Begun / tbe.Begun;",
+        "scheduleEvent(tbe.Begun);",
+    ],
+)
+def test_what_is_used_otherwise_decides(tmp_path: Path, statement: str) -> None:
+    assert idle(tmp_path, statement) == {"Sent", "LastBegun"}
+
+
+def test_what_comes_to_be_used_through_another_decides(tmp_path: Path) -> None:
+    assert idle(tmp_path, "assert(LastBegun == zero_time());") == {"Sent"}
