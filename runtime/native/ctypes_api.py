@@ -77,9 +77,11 @@ class SharedObject:
 
     def __getattr__(self, name: str) -> Callable[..., int]:
         try:
-            return self.__dict__["_functions"][name]  # type: ignore[no-any-return]
+            function: Callable[..., int] = self.__dict__["_functions"][name]
         except KeyError:
             raise AttributeError(name) from None
+        self.__dict__[name] = function  # found without this method from now on
+        return function
 
     def _check_version(self, found: int, version: int) -> None:
         if found != version:
