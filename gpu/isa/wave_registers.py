@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -107,12 +107,16 @@ class RegisterError(Exception):
     """A register was named by a computed number that no register has."""
 
 
+_VIEWS: Final = {"i32": np.int32, "f32": np.float32}
+
+
 class Wave:
     """One wavefront's architectural state.
 
     ``pc``: byte address of the next instruction. ``scc``: 0 or 1. ``vgprs``: uint32, shape
     (registers, 64). ``u32 i32 f32``: its rows, one view a register and type, made once because
-    making a view costs a third of an addition. ``address``: where they are, for native code.
+    making a view costs a third of an addition; the last two when they are first used.
+    ``address``: where they are, for native code.
     ``apertures``: upper halves of the flat addresses of LDS and of scratch. ``hardware``: what
     s_getreg finds in registers
     other than MODE, by number.
@@ -142,8 +146,6 @@ class Wave:
         self.sgprs: list[int] = [0] * 128
         self.vgprs: VectorRegisters = np.zeros((vgprs, LANES), np.uint32)
         self.u32 = list(self.vgprs)
-        self.i32 = list(self.vgprs.view(np.int32))
-        self.f32 = list(self.vgprs.view(np.float32))
         self.address = ctypes.c_void_p(self.vgprs.ctypes.data)
         self.apertures = (0, 0)
         self.exec = 0
@@ -151,6 +153,14 @@ class Wave:
         self.full = False
         self.hardware: dict[int, int] = {}
         self.set_mode(mode)
+
+    def __getattr__(self, name: str) -> list[npt.NDArray[Any]]:
+        kind = _VIEWS.get(name)
+        if kind is None:
+            raise AttributeError(name)
+        rows = list(self.vgprs.view(kind))
+        setattr(self, name, rows)
+        return rows
 
     def set_exec(self, bits: int) -> None:
         """Make these 64 bits EXEC."""
