@@ -443,17 +443,15 @@ class CoherentMemory:
         steps = np.arange(a_line, dtype=np.uint64) * np.uint64(width)
         starts = place.base + lines.astype(np.uint64) * np.uint64(self.line_size)
         addresses = (starts[:, None] + steps).reshape(-1)
-        found: dict[int, Answer] = {}
         for first in range(0, len(addresses), LANES):
             some = np.ascontiguousarray(addresses[first : first + LANES])
             self.push(MemoryRequest(self.ports.control, AccessKind.LOAD, first, some, width))
-        for answer in self._settle():
-            found[answer.request.tag] = answer
-        for answer in found.values():
-            assert answer.data is not None, "loads bring data"
-            rows = answer.data.reshape(-1, self.line_size)
-            for start, row in zip(answer.request.addresses[::a_line].tolist(), rows, strict=True):
-                self.backend.poke(start, row.tobytes())
+        found = {answer.request.tag: answer.data for answer in self._settle()}
+        data = np.concatenate([found[first] for first in sorted(found)]).reshape(-1)
+        behind = np.flatnonzero(np.diff(lines) != 1) + 1  # where consecutive lines end
+        for some in np.split(np.arange(len(lines)), behind):
+            part = data[some[0] * self.line_size : (some[-1] + 1) * self.line_size]
+            self.backend.poke(int(starts[some[0]]), part.tobytes())
 
     def _store(self, address: int, data: bytes) -> None:
         array = np.frombuffer(data, np.uint8)[:, None]
