@@ -1,9 +1,11 @@
-"""Loads and stores of lanes as one call of native code, on memory without time.
+"""Loads and stores of lanes as calls of native code.
 
 A move within one allocation, or within LDS, is carried out by cpp/moves.hpp of `gpu.isa.native`.
 Whatever else there is (lanes in several allocations, doorbells, apertures, misaligned lanes, those
 out of bounds, which also fail) is left to the bound instruction in Python, which then finds
-everything as it was. Invariant: a wave has the registers that `LaneMove.rows` says.
+everything as it was. On memory without time it is one call; a move in LDS can also be held, for
+someone else to perform and complete it. Invariant: a wave has the registers that `LaneMove.rows`
+says.
 """
 
 from __future__ import annotations
@@ -25,14 +27,19 @@ from gpu.isa.native.lane_functions import OnRows, lane_library
 from gpu.isa.wave_registers import M0, Wave
 from gpu.memory.address_space import Allocation
 from gpu.memory.flat_memory import FlatMemory
+from gpu.wave_size import LANES
 
 _MOVE: Final = struct.Struct("=QQQ8B")
 """The twin of Move in cpp/moves.hpp."""
 _LOCAL, _WIDE, _BASED = range(3)
-_EXEC, _START, _BASE, _SIZE, _BYTES, _OUTSIDE = range(6)
-_WINDOW: Final = array("Q", bytes(48))
+_EXEC, _START, _BASE, _SIZE, _BYTES, _OUTSIDE, _HELD = range(7)
+_WINDOW: Final = array("Q", bytes(56))
 """The twin of Window there. One thread at a time runs instructions."""
 _ADDRESS: Final = _WINDOW.buffer_info()[0]
+
+HELD: Final = 4192
+_DWORDS: Final = 1120
+"""Bytes of Held there, and where its dwords are."""
 
 
 def lane_move_of(operation: Operation | None) -> LaneMove | None:
@@ -54,17 +61,71 @@ def bind_move(move: LaneMove, slowly: BoundInstruction, memory: object) -> Bound
     return slowly
 
 
+class HeldMove:
+    """Room for a move in LDS between its steps. ``address``: of the room. ``move``: what is in it.
+    ``fills``: the registers that this will fill, for the owner's use."""
+
+    __slots__ = ("_bytes", "_room", "address", "fills", "move")
+
+    def __init__(self) -> None:
+        self._room = ctypes.create_string_buffer(HELD)
+        self._bytes = memoryview(self._room).cast("B")
+        self.address = ctypes.addressof(self._room)
+        self.fills = 0
+        self.move: LocalHold | None = None
+
+    def dwords(self, place: int, lanes: int) -> bytes:
+        """The dwords of so many lanes at a place, int64, counted from that of the first lane."""
+        start = _DWORDS + 8 * LANES * place
+        return bytes(self._bytes[start : start + 8 * lanes])
+
+
+class LocalHold:
+    """A move in LDS whose first step is native. ``move``: what it is."""
+
+    __slots__ = ("_hold", "_packed", "_rows", "move")
+
+    def __init__(self, move: LaneMove, hold: OnRows) -> None:
+        self.move = move
+        self._rows = move.rows
+        self._packed = _packed(move, _LOCAL)
+        self._hold = hold
+
+    def hold(self, wave: Wavefront, room: HeldMove) -> bool:
+        """Read what it needs of the registers. False if Python has to execute it: no lane is
+        active, one is misaligned or out of bounds, or the wave has too few registers."""
+        if not wave.exec or self._rows > len(wave.u32):
+            return False
+        _look_at_lds(wave)
+        _WINDOW[_HELD] = room.address
+        room.move = self  # which native code refers to
+        return bool(self._hold(self._packed, wave.address))
+
+
+def local_hold_of(operation: Operation | None) -> LocalHold | None:
+    """None if a memory instruction is no such move, or there is no native code."""
+    library = lane_library()
+    move = lane_move_of(operation)
+    if library is None or move is None or not move.local:
+        return None
+    return LocalHold(move, library.hold)
+
+
+def _look_at_lds(wave: Wavefront) -> None:
+    lds = wave.group.lds
+    bound = wave.sgprs[M0] if wave.generation is Generation.GFX8 else lds.size
+    _WINDOW[_EXEC] = wave.exec
+    _WINDOW[_START] = _WINDOW[_BASE] = 0
+    _WINDOW[_SIZE] = bound if bound < lds.size else lds.size
+    _WINDOW[_BYTES] = lds.address
+
+
 def _local(move: LaneMove, carry_out: OnRows, slowly: BoundInstruction) -> BoundInstruction:
     packed = _packed(move, _LOCAL)
 
     def execute(wave: Wave) -> None:
         assert isinstance(wave, Wavefront)
-        lds = wave.group.lds
-        bound = wave.sgprs[M0] if wave.generation is Generation.GFX8 else lds.size
-        _WINDOW[_EXEC] = wave.exec
-        _WINDOW[_BASE] = 0
-        _WINDOW[_SIZE] = bound if bound < lds.size else lds.size
-        _WINDOW[_BYTES] = lds.address
+        _look_at_lds(wave)
         if not carry_out(packed, wave.address):
             slowly(wave)
 

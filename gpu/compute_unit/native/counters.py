@@ -15,6 +15,7 @@ from gpu.compute_unit.program.decoded_program import UNITS
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.dispatch.occupancy import Limits
 from gpu.isa.instruction import Unit
+from gpu.isa.native.lane_functions import lane_library
 from gpu.memory.coherent.coherent_memory import SLICE
 from gpu.memory.interface import Ports
 
@@ -51,6 +52,9 @@ def config_of(timing: Timing, limits: Limits, policy: Policy, ports: Ports) -> C
         config.cycles[pace] = cycles
     for unit in range(ports.cus):
         config.fetch_ports[unit] = ports.fetch(unit)
+    library = lane_library()
+    if library is not None:
+        config.perform, config.complete = library.perform, library.complete
     return config
 
 

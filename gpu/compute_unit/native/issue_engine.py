@@ -18,7 +18,6 @@ from typing import Final
 import numpy as np
 
 from gpu.compute_unit.hang_detector import HangDetector
-from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.native.counters import NAMES, config_of, statistics_of
 from gpu.compute_unit.native.ctypes_api import IssueEngineLibrary
 from gpu.compute_unit.native.layout import (
@@ -248,10 +247,12 @@ class IssueEngine:
     def _run_ahead(self) -> bool:
         listed = self._list[: self._state.listed]
         append = self._append
-        for place, fetched in zip(listed[::2], listed[1::2], strict=True):
+        for place, fetched, returned in zip(listed[::3], listed[1::3], listed[2::3], strict=True):
             wave = self.waves.get(place)
             if wave is None:
                 continue
+            if returned:
+                wave.moves_returned(returned)
             records = self.units[wave.unit].ahead.run(wave, fetched)
             append(self._at, place, records, len(records) // RECORD.size)
         if fp_environment.current != fp_environment.PLAIN:
@@ -262,6 +263,7 @@ class IssueEngine:
         wave = self._wave()
         if wave is None:
             return False
+        wave.moves_returned(self._state.handle)
         record = self.units[wave.unit].ahead.execute(wave, self._state.address)
         fp_environment.use(fp_environment.PLAIN)
         self._library.replace(self._at, wave.place, record)
@@ -378,11 +380,7 @@ class IssueEngine:
             wave = self.waves.get(who)
             if wave is None:
                 continue
-            if entry == Entry.PERFORM:
-                access = wave.held[what][1]
-                if isinstance(access, LocalAccess):
-                    access.perform()
-            elif entry == Entry.COMPLETE:
+            if entry == Entry.COMPLETE:
                 decoded, access = wave.held.pop(what)
                 access.complete()
                 self.units[wave.unit].returned(decoded, access)

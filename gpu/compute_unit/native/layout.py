@@ -12,7 +12,7 @@ from typing import Final
 
 from gpu.device_limits import MOST_UNITS
 
-VERSION: Final = 1
+VERSION: Final = 2
 NONE: Final = (1 << 64) - 1
 NO_WAVE: Final = (1 << 32) - 1
 LOW_32_BITS: Final = (1 << 32) - 1
@@ -38,12 +38,14 @@ class RecordKind(IntEnum):
     FETCH_AGAIN = 8
     VECTOR = 9  # amount: cache lines
     SCALAR = 10
-    LOCAL = 11  # amount: cycles; value: those that conflicts cost; banks: whether these count
+    LOCAL = 11  # amount: cycles; value: those that conflicts cost; banks: whether these count.
+    # Lanes exchange registers; LDS itself is not accessed
     LOCAL_NOW = 12  # likewise, but it has to be executed when it issues
     NO_ACCESS = 13  # a memory instruction without an active lane
     UNKNOWN = 14  # uses registers that loads in flight will fill: executed when it issues
     FAILS = 15  # when it issues
     FAILS_NOW = 16  # when its turn comes
+    LOCAL_HELD = 17  # likewise LOCAL, of LDS; next: the address of what is held
 
 
 class Reason(IntEnum):
@@ -54,8 +56,9 @@ class Reason(IntEnum):
     QUIET = 2  # many ticks without an answer
     ANSWERED = 3  # `list`: answers to requests of Python's, slot | kind << 32
     JUDGED = 4  # the engine has returned `status`
-    AHEAD = 5  # `list`: waves without records, each with the end of its bytes
-    EXECUTE = 6  # `wave` issues an UNKNOWN record; `address`: the end of its bytes
+    AHEAD = 5  # `list`: waves without records, each with the end of its bytes and how many of its
+    # held moves have returned since the last time
+    EXECUTE = 6  # `wave` issues an UNKNOWN record; `address`, `handle`: the same two
     PERFORM = 7  # `wave` issues LOCAL_NOW: `handle`
     SEND = 8  # `list`: waves and handles whose requests leave now
     EVENT = 9  # `wave` and `handle`: an event that is due
@@ -71,12 +74,11 @@ class Reason(IntEnum):
 class Entry(IntEnum):
     """The kinds of log entries."""
 
-    PERFORM = 0  # a wave's LDS access issued: handle
-    COMPLETE = 1  # and returned: handle
-    ENDED = 2  # a wave
-    EXECUTED = 3  # a wave went back or ends: instructions since the last time
-    CODE = 4  # a unit has fetched what it did not know: place in its table
-    FORGET = 5  # a unit has forgotten its code
+    COMPLETE = 0  # a wave's LDS access that is not held returned: handle
+    ENDED = 1  # a wave
+    EXECUTED = 2  # a wave went back or ends: instructions since the last time
+    CODE = 3  # a unit has fetched what it did not know: place in its table
+    FORGET = 4  # a unit has forgotten its code
 
 
 STALLS: Final = (
@@ -127,6 +129,7 @@ class Config(ctypes.Structure):
         *((name, _U64) for name in ("round_robin", "slice")),
         ("cycles", _U64 * (MOST_KINDS + 1)),
         ("fetch_ports", _U64 * MOST_UNITS),
+        *((name, _U64) for name in ("perform", "complete")),
     ]
 
 

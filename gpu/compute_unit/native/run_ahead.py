@@ -13,6 +13,7 @@ says so, in the order of issue.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 from operator import length_hint
@@ -20,9 +21,10 @@ from typing import Any, Final
 
 from gpu.compute_unit.memory_ops.access import VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
+from gpu.compute_unit.memory_ops.native_moves import HeldMove, LocalHold, local_hold_of
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 from gpu.compute_unit.native.layout import NO_PACE, RECORD, RecordKind
-from gpu.compute_unit.pipeline.lds_and_scalar import bank_time
+from gpu.compute_unit.pipeline.lds_and_scalar import bank_time, time_of_move
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import PendingInstruction, VectorPipeline
 from gpu.compute_unit.program.decoded_program import (
@@ -47,6 +49,8 @@ LONGEST_STRETCH: Final = 64
 
 _VECTORS: Final = 256
 _EVERYTHING: Final = (1 << 2 * _VECTORS) - 1
+_ROOMS: Final[list[HeldMove]] = []
+"""For moves; those that nothing is in."""
 
 
 class AheadWave(Wavefront):
@@ -54,11 +58,11 @@ class AheadWave(Wavefront):
 
     ``place``: its number in the issue engine; ``unit``: of its compute unit. ``fills``: by memory
     instruction in flight, the registers that it fills, a bit each; ``pending``: all of them.
-    ``held``: by handle, what the issue engine will return. ``unmapped``: why its next bytes cannot
-    be fetched.
+    ``held``: by handle, what the issue engine will return. ``moves``: in LDS that it carries out
+    itself, in order. ``unmapped``: why its next bytes cannot be fetched.
     """
 
-    __slots__ = ("_handle", "fills", "held", "pending", "place", "unit", "unmapped")
+    __slots__ = ("_handle", "fills", "held", "moves", "pending", "place", "unit", "unmapped")
 
     def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
         super().__init__(start, group, simd, age)
@@ -67,6 +71,7 @@ class AheadWave(Wavefront):
         self.fills: dict[object, int] = {}
         self.pending = 0
         self.held: dict[int, Any] = {}
+        self.moves: deque[HeldMove] = deque()
         self.unmapped: Exception | None = None
         self._handle = 0
 
@@ -85,10 +90,22 @@ class AheadWave(Wavefront):
     def filled(self, access: object) -> None:
         """It has written them."""
         if self.fills.pop(access, 0):
-            pending = 0
-            for registers in self.fills.values():
-                pending |= registers
-            self.pending = pending
+            self._add_up()
+
+    def moves_returned(self, count: int) -> None:
+        """So many of `moves` have been completed."""
+        for _ in range(count):
+            _ROOMS.append(self.moves.popleft())
+        if count:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        pending = 0
+        for registers in self.fills.values():
+            pending |= registers
+        for move in self.moves:
+            pending |= move.fills
+        self.pending = pending
 
 
 def registers_of(ranges: tuple[RegisterRange, ...]) -> int:
@@ -195,11 +212,12 @@ def other_record(decoded: DecodedInstruction, kind: RecordKind, handle: int = 0)
 class Other:
     """A memory instruction, or one that the unit itself executes.
 
-    ``uses``, ``fills``: registers, a bit each. ``record``: what is the same for every wave.
-    ``waits``: for counters; ``stops``: the instructions after it are unknown.
+    ``uses``, ``fills``: registers, a bit each. ``move``: in LDS, if it is one. ``record``: what is
+    the same for every wave. ``waits``: for counters; ``stops``: the instructions after it are
+    unknown.
     """
 
-    __slots__ = ("_flat", "_name", "decoded", "fills", "record", "stops", "uses", "waits")
+    __slots__ = ("_flat", "_name", "decoded", "fills", "move", "record", "stops", "uses", "waits")
 
     def __init__(self, decoded: DecodedInstruction, timing: Timing, name: int) -> None:
         self.decoded = decoded
@@ -207,6 +225,7 @@ class Other:
         self._flat = decoded.instruction.form == "FLAT"
         self.uses = uses_of(decoded.instruction)
         self.fills = registers_of(decoded.instruction.writes)
+        self.move = local_hold_of(decoded.operation)
         self.waits = decoded.control is Control.WAIT
         trap = decoded.control is Control.RETURN or (
             decoded.control is Control.TRAP and decoded.value not in IGNORED_TRAPS
@@ -234,12 +253,13 @@ class Other:
         handle: int = 0,
         amount: int = 0,
         banks: bool = False,
+        held: int = 0,
     ) -> bytes:
         """Its record."""
         end, place = self.decoded.end, self.decoded.place
         return RECORD.pack(
             end,
-            end,
+            held or end,
             value,
             handle,
             amount,
@@ -479,6 +499,8 @@ class Ahead:
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         decoded = other.decoded
         assert decoded.operation is not None, "the caller has checked"
+        if other.move is not None and self._held(wave, other, other.move, out):
+            return True
         try:
             access = decoded.operation.execute(wave)
         except WAVE_ERRORS as error:
@@ -494,17 +516,34 @@ class Ahead:
             out.append(other.packed(RecordKind.VECTOR, 0, handle, self._vector.lines(access)))
         elif isinstance(access, LocalAccess):
             cycles, conflicts = bank_time(access, self._timing)
-            kind = (
-                RecordKind.LOCAL if access.change is None else RecordKind.LOCAL_NOW
-            )  # which may fail
             handle = wave.hold((decoded, access))
-            out.append(other.packed(kind, conflicts, handle, cycles, True))
+            out.append(other.packed(RecordKind.LOCAL_NOW, conflicts, handle, cycles, True))
         else:
             scalar = isinstance(access, ScalarAccess)
             handle = wave.hold((decoded, access))
             out.append(
                 other.packed(RecordKind.SCALAR if scalar else RecordKind.LOCAL, 0, handle, 1)
             )
+        return True
+
+    def _held(self, wave: AheadWave, other: Other, move: LocalHold, out: list[bytes]) -> bool:
+        """Read the registers of a move that the issue engine carries out; returns whether it can.
+
+        Python carries out what the hang detector wants to know, and what fills registers that
+        another load in flight will fill as well: the later one of the two has to win.
+        """
+        if wave.pending & other.fills or self._observing():
+            return False
+        room = _ROOMS.pop() if _ROOMS else HeldMove()
+        if not move.hold(wave, room):
+            _ROOMS.append(room)
+            return False
+        wave.pc = other.decoded.end
+        room.fills = other.fills
+        wave.moves.append(room)
+        wave.pending |= other.fills
+        cycles, conflicts = time_of_move(room, move.move, wave.exec.bit_count(), self._timing)
+        out.append(other.packed(RecordKind.LOCAL_HELD, conflicts, 0, cycles, True, room.address))
         return True
 
     def _control(self, wave: AheadWave, other: Other) -> bytes:

@@ -13,12 +13,15 @@ from typing import Final, Generic
 import numpy as np
 
 from gpu.compute_unit.memory_ops.access import MemoryAccess
+from gpu.compute_unit.memory_ops.access_shape import LaneMove
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
+from gpu.compute_unit.memory_ops.native_moves import HeldMove
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import Owner, W, WatchAnswer
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.lane_values import LaneError
+from gpu.compute_unit.wave.lds import pattern_cycles
 from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import Answer, MemoryRequest
 from runtime.requesters.port import AccessKind, AnswerKind
@@ -26,12 +29,25 @@ from runtime.requesters.port import AccessKind, AnswerKind
 
 def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
     """Cycles that the banks need for an access, and how many of them are conflicts."""
-    lanes = timing.conflict_lanes
     cycles = 0
     for place in access.places:
-        cycles += place.cycles(access.size, lanes)
-    least = -(-len(access.lanes) // lanes) * len(access.places) * max(1, access.size // 4)
-    return cycles, max(0, cycles - least)
+        cycles += place.cycles(access.size, timing.conflict_lanes)
+    return cycles, _conflicts(cycles, len(access.lanes), len(access.places), access.size, timing)
+
+
+def time_of_move(held: HeldMove, move: LaneMove, lanes: int, timing: Timing) -> tuple[int, int]:
+    """The same of a move of so many lanes."""
+    width = max(1, move.bytes >> 2)
+    places = len(move.offsets)
+    cycles = 0
+    for place in range(places):
+        cycles += pattern_cycles(held.dwords(place, lanes), width, timing.conflict_lanes)
+    return cycles, _conflicts(cycles, lanes, places, move.bytes, timing)
+
+
+def _conflicts(cycles: int, lanes: int, places: int, size: int, timing: Timing) -> int:
+    least = -(-lanes // timing.conflict_lanes) * places * max(1, size // 4)
+    return max(0, cycles - least)
 
 
 class LocalPipeline(Generic[W]):

@@ -205,11 +205,13 @@ def bank_cycles(offsets: Offsets, size: int, half: int = 32) -> int:
     """
     words = offsets >> 2
     # Only the relative offsets of the lanes matter, and the same patterns recur.
-    return _pattern_cycles((words - words[0]).tobytes(), max(1, size >> 2), half)
+    return pattern_cycles((words - words[0]).tobytes(), max(1, size >> 2), half)
 
 
 @lru_cache(maxsize=4096)
-def _pattern_cycles(pattern: bytes, width: int, half: int) -> int:
+def pattern_cycles(pattern: bytes, width: int, half: int) -> int:
+    """The same for the lanes' dwords, int64, counted from any one, of which each wants ``width``
+    from its own on."""
     words = np.frombuffer(pattern, np.int64)
     cycles = 0
     for start in range(0, len(words), half):

@@ -35,10 +35,15 @@ class LaneLibrary(NamedTuple):
     """Functions of what is described at the first address and the vector registers at the second.
 
     ``execute``: the operations of a run. ``move``: a load or store; whether it was carried out.
+    ``hold``: its first step; whether the others will be carried out. ``perform`` and ``complete``:
+    addresses of the functions of these, which take what is held.
     """
 
     execute: OnRows
     move: OnRows
+    hold: OnRows
+    perform: int
+    complete: int
 
 
 class LaneFunctions(NamedTuple):
@@ -71,6 +76,15 @@ def lane_functions() -> LaneFunctions:
         "}\n",
         f'extern "C" {_EXPORTED} u64 lanes_move(const Move* m, u32* rows) {{',
         "    return move(*m, rows);",
+        "}\n",
+        f'extern "C" {_EXPORTED} u64 lanes_hold(const Move* m, u32* rows) {{',
+        "    return hold_for_later(*m, rows);",
+        "}\n",
+        f'extern "C" {_EXPORTED} void lanes_perform(Held* held) {{',
+        "    perform(*held);",
+        "}\n",
+        f'extern "C" {_EXPORTED} void lanes_complete(const Held* held) {{',
+        "    complete(*held);",
         "}\n",
     ]
     return LaneFunctions(number_of, "\n".join(parts))
@@ -132,8 +146,10 @@ def _load(path: Path) -> LaneLibrary:
     """Without argument types, which cost more than the call; all arguments are pointers."""
     try:
         library = ctypes.PyDLL(str(path))
-        execute, move = library.lanes_execute, library.lanes_move
+        execute, move, hold = library.lanes_execute, library.lanes_move, library.lanes_hold
+        later = library.lanes_perform, library.lanes_complete
     except (OSError, AttributeError) as error:
         raise LibraryError(f"{path} cannot be loaded: {error}") from None
     execute.restype = None
-    return LaneLibrary(execute, move)
+    perform, complete = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in later)
+    return LaneLibrary(execute, move, hold, perform, complete)

@@ -119,11 +119,18 @@ inline void issue_vector(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 
     send_later(f, u, w, r, cycles ? cycles : 1, now);
 }
 
-inline void issue_local(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
+inline void issue_local(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now,
+                        void* held = nullptr) {
     ++w.lgkm;
     const u64 start = u.local_free > now ? u.local_free : now;
     u.local_free = start + r.amount;
-    later(u, start + r.amount + f.config.lds_cycles, name_of(f, w), r.handle, true);
+    later(u, start + r.amount + f.config.lds_cycles, name_of(f, w), r.handle, true, held);
+}
+
+inline void issue_held(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
+    void* held = reinterpret_cast<void*>(r.next);
+    f.config.perform(held);
+    issue_local(f, u, w, r, now, held);
 }
 
 // PERFORM: Python carries it out, and if that succeeds it is issued (`issue_local`).
@@ -141,10 +148,8 @@ inline Reason issue_memory(IssueEngine& f, Unit& u, Wave& w, const Record& r, u6
             ++w.lgkm;
             later(u, now + f.config.scalar_memory_cycles, name_of(f, w), r.handle, false);
             break;
-        case RecordKind::LOCAL:
-            note(f, Entry::PERFORM, number_of(f, w), r.handle);
-            issue_local(f, u, w, r, now);
-            break;
+        case RecordKind::LOCAL: issue_local(f, u, w, r, now); break;
+        case RecordKind::LOCAL_HELD: issue_held(f, u, w, r, now); break;
         case RecordKind::LOCAL_NOW: u.performed = r; return Reason::PERFORM;
         default: break;
     }
@@ -235,6 +240,13 @@ inline void order(const IssueEngine& f, Unit& u, const Simd& simd) {
     memcpy(static_cast<void*>(ready.items), sorted, u64{count} * sizeof(WaveName));
 }
 
+// How many held moves of the wave have returned since the last time.
+inline u32 returned(Wave& w) {
+    const u32 count = w.returned;
+    w.returned = 0;
+    return count;
+}
+
 // The waves that may issue; AHEAD if some of them have no records.
 inline Reason look(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
     State& s = *f.state;
@@ -251,6 +263,7 @@ inline Reason look(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
         if (!w.records.empty() || w.starved) continue;
         s.list[s.listed++] = number_of(f, w);
         s.list[s.listed++] = w.fetched;
+        s.list[s.listed++] = returned(w);
     }
     order(f, u, simd);
     return s.listed ? Reason::AHEAD : Reason::REACHED;
@@ -279,7 +292,10 @@ inline Reason issue_one(IssueEngine& f, Unit& u, Simd& simd, Wave& w, u64 now) {
     }
     if (!u.allowed && !may_issue(f, u, simd, w, r, now)) return Reason::REACHED;
     u.allowed = true;
-    if (r.kind == RecordKind::UNKNOWN) return ask(f, w, &r, Reason::EXECUTE);
+    if (r.kind == RecordKind::UNKNOWN) {
+        r.handle = returned(w);
+        return ask(f, w, &r, Reason::EXECUTE);
+    }
     if (r.kind == RecordKind::FAILS) {
         if (r.place == f.config.vector_alu) simd.busy = now + f.config.cycles[r.pace];
         return ask(f, w, &r, Reason::FAILED);

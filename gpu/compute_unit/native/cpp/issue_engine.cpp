@@ -35,7 +35,12 @@ Reason act(IssueEngine& f, Unit& u) {
                         s.handle = event.handle;
                         return Reason::EVENT;
                     }
-                    note(f, Entry::COMPLETE, event.wave.number, event.handle);
+                    if (event.held) {
+                        f.config.complete(event.held);
+                        ++w->returned;
+                    } else {
+                        note(f, Entry::COMPLETE, event.wave.number, event.handle);
+                    }
                     --w->lgkm;
                     if (counted_down(f, *w, now)) return ask(f, *w, nullptr, Reason::GROUP_ENDED);
                 }

@@ -11,7 +11,7 @@
 // One instruction of one wave, ahead of its time.
 struct Record {
     u64 end;   // address behind it
-    u64 next;  // of the instruction after it
+    u64 next;  // of the instruction after it; LOCAL_HELD: of what is held
     u32 value;
     u32 handle;  // Python's, of what is to be sent, executed or returned
     u32 amount;

@@ -4,7 +4,7 @@
 
 #include "block/base.hpp"
 
-inline constexpr u64 VERSION = 1;
+inline constexpr u64 VERSION = 2;
 inline constexpr u8 NO_PACE = 255;
 inline constexpr u32 LOG_ROOM = 16384;
 inline constexpr u32 LIST_ROOM = 8192;
@@ -28,6 +28,7 @@ enum class RecordKind : u8 {
     UNKNOWN = 14,
     FAILS = 15,
     FAILS_NOW = 16,
+    LOCAL_HELD = 17,
 };
 
 // Why a run returned.
@@ -53,10 +54,9 @@ enum class Reason : u64 {
 
 // The kinds of log entries.
 enum class Entry : u32 {
-    PERFORM = 0,
-    COMPLETE = 1,
-    ENDED = 2,
-    EXECUTED = 3,
-    CODE = 4,
-    FORGET = 5,
+    COMPLETE = 0,
+    ENDED = 1,
+    EXECUTED = 2,
+    CODE = 3,
+    FORGET = 4,
 };

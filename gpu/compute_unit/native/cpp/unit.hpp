@@ -18,6 +18,8 @@ inline constexpr u32 LGKM_MAX = 15;
 enum class Stall : u8 { NOTHING, FETCH, COUNTERS, FULL, BARRIER, END, TAKEN, BUSY, PIPELINE };
 inline constexpr u32 STALLS = 9;
 
+using OnHeld = void (*)(void* held);
+
 struct Config {
     u64 units;
     u64 simds;
@@ -37,6 +39,8 @@ struct Config {
     u64 slice;  // ticks after which a run returns
     u64 cycles[PACES];
     u64 fetch_ports[MOST_PORTS];  // by unit
+    OnHeld perform;               // moves in LDS: gpu/isa/native/cpp/moves.hpp
+    OnHeld complete;
 };
 
 struct Wave {
@@ -52,6 +56,7 @@ struct Wave {
     u32 simd;
     u32 unit;
     u32 age;
+    u32 returned;  // held moves, since Python was notified
     u8 vm, exp, lgkm;
     u8 most_vm, most_exp, most_lgkm;  // of the last wait
     u8 priority;
@@ -87,6 +92,7 @@ struct Event {
     WaveName wave;
     u32 handle;
     bool returns;  // an LDS access returns; else Python's
+    void* held;    // what returns, if it is held
 };
 inline bool before(const Event& a, const Event& b) {
     return a.tick != b.tick ? a.tick < b.tick : a.number < b.number;
@@ -204,9 +210,10 @@ inline void wanted(Unit& u, u64 tick) {
     if (tick < u.next_tick) u.next_tick = tick;
 }
 
-inline void later(Unit& u, u64 tick, WaveName wave, u32 handle, bool returns) {
+inline void later(Unit& u, u64 tick, WaveName wave, u32 handle, bool returns,
+                  void* held = nullptr) {
     INVARIANT(tick != NONE);
-    u.events.add({tick, ++u.event_number, wave, handle, returns});
+    u.events.add({tick, ++u.event_number, wave, handle, returns, held});
     wanted(u, tick);
 }
 

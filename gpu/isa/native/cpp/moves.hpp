@@ -1,18 +1,25 @@
 // Loads and stores of the lanes of one wave within one piece of memory: an allocation, or the LDS
 // of a group.
 //
-// Invariant: what is not that simple (a lane elsewhere, or not aligned) changes nothing and is
-// left to Python.
+// A move has the three steps of a memory instruction: it is held (registers are read), performed
+// (memory is accessed) and completed (registers are written). Invariant: what is not that simple (a
+// lane elsewhere, or not aligned) changes nothing and is left to Python; a move that is held needs
+// nothing else and cannot fail.
 
 #pragma once
+
+#include <stddef.h>
 
 #include "lanes.hpp"
 
 inline constexpr u32 MOST_PLACES = 2;
-inline constexpr u32 MOST_WORDS = 4;
+inline constexpr u32 MOST_BYTES = 16;
 
 enum class Address : u8 { LOCAL, WIDE, BASED };  // 32 bits that wrap, 64 bits, a base and 32 bits
 
+struct Held;
+
+// The twin of _WINDOW in gpu/compute_unit/memory_ops/native_moves.py.
 struct Window {
     u64 exec;
     u64 start;  // added to every address
@@ -20,9 +27,10 @@ struct Window {
     u64 size;
     u8* bytes;
     u64 outside;  // out: the first address that is not within it
+    Held* held;   // where a move is kept that is performed later
 };
 
-// The twin of _MOVE in gpu/compute_unit/memory_ops/native_moves.py.
+// The twin of _MOVE there.
 struct Move {
     Window* window;
     u64 offset[MOST_PLACES];
@@ -35,6 +43,19 @@ struct Move {
     u8 data[MOST_PLACES];
 };
 static_assert(sizeof(Move) == 32);
+
+// The twin of gpu.compute_unit.memory_ops.native_moves.HELD. Active lanes only, in their order.
+struct Held {
+    const Move* move;
+    u32* rows;
+    u8* bytes;
+    u64 count;
+    u8 lanes[LANES];
+    u64 at[MOST_PLACES][LANES];      // offsets in `bytes`
+    i64 dwords[MOST_PLACES][LANES];  // of the offsets, counted from that of the first lane
+    u8 data[MOST_PLACES][LANES * MOST_BYTES];
+};
+static_assert(offsetof(Held, dwords) == 1120 && sizeof(Held) == 4192);
 
 inline u64 address_of(const Move& m, const u32* rows, u64 start, u32 place, u32 lane) {
     const u32* row = rows + LANES * m.row;
@@ -49,44 +70,111 @@ inline u32 extended(const Move& m, u32 value) {
     return static_cast<u32>(static_cast<i32>(value << shift) >> shift);
 }
 
-// Whether it was carried out.
-inline bool move(const Move& m, u32* rows) {
+inline void copy(u8* into, const u8* from, u32 bytes) {
+    switch (bytes) {  // the sizes that there are, each known to the compiler
+        case 1: *into = *from; break;
+        case 2: memcpy(into, from, 2); break;
+        case 4: memcpy(into, from, 4); break;
+        case 8: memcpy(into, from, 8); break;
+        default: memcpy(into, from, bytes);
+    }
+}
+
+// Words of a lane in registers.
+inline u32 words_of(const Move& m) { return (m.bytes + 3u) / 4; }
+inline u32 each_of(const Move& m) { return m.bytes < 4 ? m.bytes : 4; }
+
+inline void find_lanes(Held& held, u64 exec) {
+    held.count = 0;
+    for (u64 left = exec; left; left &= left - 1) {
+        held.lanes[held.count++] = static_cast<u8>(__builtin_ctzll(left));
+    }
+}
+
+// What a store stores.
+inline void read_data(const Move& m, const u32* rows, Held& held) {
+    const u32 words = words_of(m);
+    const u32 each = each_of(m);
+    for (u32 place = 0; place < m.places && m.stores; ++place) {
+        const u32* first = rows + LANES * m.data[place];
+        for (u64 i = 0; i < held.count; ++i) {
+            u8* into = held.data[place] + i * m.bytes;
+            for (u32 word = 0; word < words; ++word) {
+                const u32 value = first[held.lanes[i] + LANES * word];
+                copy(into + 4 * word, reinterpret_cast<const u8*>(&value), each);
+            }
+        }
+    }
+}
+
+// Whether it can be performed.
+inline bool hold(const Move& m, u32* rows, Held& held) {
     Window& window = *m.window;
-    u64 at[MOST_PLACES][LANES];
-    u32 lanes[LANES];
-    u32 count = 0;
-    for (u64 left = window.exec; left; left &= left - 1) lanes[count++] = __builtin_ctzll(left);
-    const u64 unaligned = (m.bytes < 4 ? m.bytes : 4) - 1;
+    held.move = &m;
+    held.rows = rows;
+    held.bytes = window.bytes;
+    find_lanes(held, window.exec);
+    const u64 unaligned = each_of(m) - 1;
     for (u32 place = 0; place < m.places; ++place) {
-        for (u32 i = 0; i < count; ++i) {
-            const u64 address = address_of(m, rows, window.start, place, lanes[i]);
+        for (u64 i = 0; i < held.count; ++i) {
+            const u64 address = address_of(m, rows, window.start, place, held.lanes[i]);
             const u64 offset = address - window.base;
             if (offset >= window.size || window.size - offset < m.bytes || offset & unaligned) {
                 window.outside = address;
                 return false;
             }
-            at[place][i] = offset;
+            held.at[place][i] = offset;
         }
     }
-    const u32 words = (m.bytes + 3u) / 4;
-    const u32 each = m.bytes < 4 ? m.bytes : 4;
-    for (u32 place = 0; place < m.places && m.stores; ++place) {
-        for (u32 i = 0; i < count; ++i) {
-            const u32* row = rows + LANES * m.data[place] + lanes[i];
-            u8* into = window.bytes + at[place][i];
-            for (u32 word = 0; word < words; ++word)
-                memcpy(into + 4 * word, row + LANES * word, each);
+    read_data(m, rows, held);
+    return true;
+}
+
+inline void perform(Held& held) {
+    const Move& m = *held.move;
+    for (u32 place = 0; place < m.places; ++place) {
+        for (u64 i = 0; i < held.count; ++i) {
+            u8* memory = held.bytes + held.at[place][i];
+            u8* data = held.data[place] + i * m.bytes;
+            copy(m.stores ? memory : data, m.stores ? data : memory, m.bytes);
         }
     }
+}
+
+inline void complete(const Held& held) {
+    const Move& m = *held.move;
+    const u32 words = words_of(m);
+    const u32 each = each_of(m);
     for (u32 place = 0; place < m.places && !m.stores; ++place) {
-        for (u32 i = 0; i < count; ++i) {
-            const u8* from = window.bytes + at[place][i];
-            u32* row = rows + LANES * m.data[place] + lanes[i];
+        u32* first = held.rows + LANES * m.data[place];
+        for (u64 i = 0; i < held.count; ++i) {
+            const u8* from = held.data[place] + i * m.bytes;
             for (u32 word = 0; word < words; ++word) {
                 u32 value = 0;
-                memcpy(&value, from + 4 * word, each);
-                row[LANES * word] = extended(m, value);
+                copy(reinterpret_cast<u8*>(&value), from + 4 * word, each);
+                first[held.lanes[i] + LANES * word] = extended(m, value);
             }
+        }
+    }
+}
+
+// All steps at once; whether it was carried out.
+inline bool move(const Move& m, u32* rows) {
+    Held held;
+    if (!hold(m, rows, held)) return false;
+    perform(held);
+    complete(held);
+    return true;
+}
+
+// The first step, into the window's place. Which dwords the lanes want decides how long banks take.
+inline bool hold_for_later(const Move& m, u32* rows) {
+    Held& held = *m.window->held;
+    if (!hold(m, rows, held)) return false;
+    for (u32 place = 0; place < m.places; ++place) {
+        const i64 first = static_cast<i64>(held.at[place][0] >> 2);
+        for (u64 i = 0; i < held.count; ++i) {
+            held.dwords[place][i] = static_cast<i64>(held.at[place][i] >> 2) - first;
         }
     }
     return true;

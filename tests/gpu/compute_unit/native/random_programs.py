@@ -150,17 +150,27 @@ class Writer:
         self.add("SMEM", name, sbase=0, sdata=first, imm=1, offset=offset)
 
     def local(self) -> None:
-        kind = self.pick(range(4))
+        kind = self.pick(range(8))
         offset = 4 * self.pick(range(32))
+        value, result = self.pick(_VECTOR), self.pick(_VECTOR[:-1])
         if kind == 0:
-            self.add("DS", "ds_write_b32", addr=1, data0=self.pick(_VECTOR), offset0=offset)
+            self.add("DS", "ds_write_b32", addr=1, data0=value, offset0=offset)
         elif kind == 1:
-            self.add("DS", "ds_read_b32", addr=1, vdst=self.pick(_VECTOR), offset0=offset)
+            self.add("DS", "ds_read_b32", addr=1, vdst=result, offset0=offset)
         elif kind == 2:
-            value, result = self.pick(_VECTOR), self.pick(_VECTOR)
             self.add("DS", "ds_add_rtn_u32", addr=1, data0=value, vdst=result, offset0=offset)
-        else:
-            self.add("DS", "ds_swizzle_b32", addr=self.pick(_VECTOR), vdst=self.pick(_VECTOR))
+        elif kind == 3:
+            self.add("DS", "ds_swizzle_b32", addr=value, vdst=result)
+        elif kind == 4:  # misaligned, but for one time in four
+            name = ("ds_read_u16", "ds_read_i16", "ds_read_b32", "ds_read_b64")[offset >> 5]
+            self.add("DS", name, addr=1, vdst=result, offset0=offset + self.pick(range(4)))
+        elif kind == 5:
+            name = ("ds_write_b8", "ds_write_b16", "ds_write_b64", "ds_write_b8")[offset >> 5]
+            self.add("DS", name, addr=1, data0=result, offset0=offset + self.pick(range(4)))
+        elif kind == 6:
+            self.add("DS", "ds_read2_b32", addr=1, vdst=result, offset0=offset, offset1=1)
+        else:  # of the upper lanes, or out of bounds
+            self.add("DS", "ds_read_b32", addr=1, vdst=result, offset1=self.pick(range(5)))
 
     def wait(self) -> None:
         vm, lgkm = self.pick([0, 0, 1, 2, 15]), self.pick([0, 0, 1, 3, 15])

@@ -14,7 +14,7 @@ from gpu.memory.coherent import native_backend
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
 from runtime.native.plan import Capacities
-from tests.gpu.compute_unit.native.random_programs import program
+from tests.gpu.compute_unit.native.random_programs import Writer, program
 from tests.gpu.compute_unit.native.units import Outcome, Setup, library, run
 from tests.gpu.memory.coherent.streams import opened
 from tests.sampling import sampled
@@ -74,6 +74,24 @@ def test_the_same_at_every_tick(seed: int, generation: Generation) -> None:
 def test_the_same_mistakes(seed: int) -> None:
     expected, found = both(setup_of(seed, mistakes=0.1), seed)
     assert found.faults == expected.faults
+    assert found == expected
+
+
+@pytest.mark.parametrize("order", [("exchange", "read"), ("read", "exchange")])
+def test_two_results_of_lds_for_one_register(order: tuple[str, ...]) -> None:
+    """Only reads are carried out by native code; the later of the two has to win."""
+    writer = Writer(0)
+    writer.begin()
+    writer.add("DS", "ds_write_b32", addr=1, data0=6)
+    while len(writer.code) % Timing().fetch_bytes:  # fetched together
+        writer.add("SOPP", "s_nop")
+    for each in order:
+        if each == "exchange":
+            writer.add("DS", "ds_swizzle_b32", addr=4, vdst=5)
+        else:
+            writer.add("DS", "ds_read_b32", addr=1, vdst=5)
+    writer.finish()
+    expected, found = both(Setup(writer.code, groups=1, items=64), 0)
     assert found == expected
 
 
