@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, overload
+from typing import NamedTuple, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,16 @@ class PortKind(Enum):
         return self in (PortKind.FETCH, PortKind.CONTROL)
 
 
+class Extent(NamedTuple):
+    """Of a request's addresses. ``low``, ``high``: the lowest and the highest one. ``lines``: how
+    many lines the bytes are in. ``crosses``: whether those of a lane are in two."""
+
+    low: int
+    high: int
+    lines: int
+    crosses: int
+
+
 @dataclass(slots=True, eq=False)
 class MemoryRequest:
     """One instruction's accesses through one port.
@@ -60,7 +70,8 @@ class MemoryRequest:
     called with the answers; memory only keeps it. ``glc``/``slc``: the instruction's bits: glc
     loads miss on purpose; slc goes past the shared cache; on an atomic ``returns`` says whether the
     old value is wanted. ``vmid``: whose addresses they are; 0: those of memory itself. ``failed``:
-    called if the translation of an address takes time and then fails.
+    called if the translation of an address takes time and then fails. ``extent``: of the addresses,
+    from a sender that knows it.
     """
 
     port: int
@@ -77,6 +88,7 @@ class MemoryRequest:
     listener: Callable[[Answer], None] | None = None
     vmid: int = 0
     failed: Callable[[Unmapped], None] | None = None
+    extent: Extent | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -30,6 +30,7 @@ from gpu.compute_unit.wave.lds import MisalignedLocal
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.instruction import Instruction
 from gpu.memory.address_space import Unmapped
+from gpu.memory.interface import Extent
 from runtime.requesters.port import AccessKind
 
 
@@ -77,11 +78,12 @@ class AccessPart:
     """Lanes of an access and a run of their bytes that one request carries.
 
     ``rows``: positions in the access's lanes, None for all of them. ``first``: of the bytes of
-    a lane's value. ``local``: LDS, where ``addresses`` are offsets. ``result``: what was loaded;
-    ``gathered``: the same while answers come line by line.
+    a lane's value. ``local``: LDS, where ``addresses`` are offsets. ``extent``: of the addresses,
+    if it is known. ``result``: what was loaded; ``gathered``: the same while answers come line by
+    line.
     """
 
-    __slots__ = ("addresses", "first", "gathered", "local", "result", "rows", "size")
+    __slots__ = ("addresses", "extent", "first", "gathered", "local", "result", "rows", "size")
 
     def __init__(
         self,
@@ -96,6 +98,7 @@ class AccessPart:
         self.rows = rows
         self.first = first
         self.local = local
+        self.extent: Extent | None = None
         self.result: Values | None = None
         self.gathered: npt.NDArray[np.uint8] | None = None
 

@@ -4,8 +4,8 @@ A move within one allocation, or within LDS, is carried out by cpp/moves.hpp of 
 Whatever else there is (lanes in several allocations, doorbells, apertures, misaligned lanes, those
 out of bounds, which also fail) is left to the bound instruction in Python, which then finds
 everything as it was. On memory without time it is one call; a move in LDS can also be held, for
-someone else to perform and complete it. Invariant: a wave has the registers that `LaneMove.rows`
-says.
+someone else to perform and complete it, and one in memory gathered: its addresses and data.
+Invariant: a wave has the registers that `LaneMove.rows` says.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from __future__ import annotations
 import ctypes
 import struct
 from array import array
-from typing import Final
+from typing import Any, Final
 
-from gpu.compute_unit.memory_ops.access import Operation
+import numpy as np
+import numpy.typing as npt
+
+from gpu.compute_unit.memory_ops.access import AccessPart, Operation, VectorAccess
 from gpu.compute_unit.memory_ops.access_shape import LaneMove
 from gpu.compute_unit.memory_ops.ds_instructions import LocalOperation
 from gpu.compute_unit.memory_ops.scalar_memory import read_pair
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.wave.lane_values import from_bytes, lanes_of
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.generation import Generation
 from gpu.isa.execution.instruction_writer import BoundInstruction
@@ -27,19 +31,22 @@ from gpu.isa.native.lane_functions import OnRows, lane_library
 from gpu.isa.wave_registers import M0, Wave
 from gpu.memory.address_space import Allocation
 from gpu.memory.flat_memory import FlatMemory
+from gpu.memory.interface import Extent
 from gpu.wave_size import LANES
 
 _MOVE: Final = struct.Struct("=QQQ8B")
 """The twin of Move in cpp/moves.hpp."""
 _LOCAL, _WIDE, _BASED = range(3)
-_EXEC, _START, _BASE, _SIZE, _BYTES, _OUTSIDE, _HELD = range(7)
-_WINDOW: Final = array("Q", bytes(56))
+_EXEC, _START, _BASE, _SIZE, _BYTES, _OUTSIDE, _HELD, _EXTENT = range(8)
+_WINDOW: Final = array("Q", bytes(88))
 """The twin of Window there. One thread at a time runs instructions."""
 _ADDRESS: Final = _WINDOW.buffer_info()[0]
 
 HELD: Final = 4192
+_AT: Final = 96
 _DWORDS: Final = 1120
-"""Bytes of Held there, and where its dwords are."""
+_DATA: Final = 2144
+"""Bytes of Held there, and where its arrays are."""
 
 
 def lane_move_of(operation: Operation | None) -> LaneMove | None:
@@ -74,10 +81,19 @@ class HeldMove:
         self.fills = 0
         self.move: LocalHold | None = None
 
-    def dwords(self, place: int, lanes: int) -> bytes:
-        """The dwords of so many lanes at a place, int64, counted from that of the first lane."""
-        start = _DWORDS + 8 * LANES * place
-        return bytes(self._bytes[start : start + 8 * lanes])
+    def dwords(self, places: int, lanes: int) -> bytes:
+        """The dwords of so many lanes, int64, counted from that of the first lane. The second place
+        begins 8 * `LANES` bytes after the first."""
+        return bytes(self._bytes[_DWORDS : _DWORDS + 8 * (LANES * (places - 1) + lanes)])
+
+    def array(self, kind: npt.DTypeLike, start: int, count: int) -> npt.NDArray[Any]:
+        """So many numbers from a byte of the room on."""
+        return np.frombuffer(self._bytes, kind, count, start)
+
+
+_GATHERED: Final = HeldMove()
+_ADDRESSES: Final = _GATHERED.array(np.uint64, _AT, LANES)
+_VALUES: Final = _GATHERED.array(np.uint8, _DATA, 16 * LANES)
 
 
 class LocalHold:
@@ -109,6 +125,54 @@ def local_hold_of(operation: Operation | None) -> LocalHold | None:
     if library is None or move is None or not move.local:
         return None
     return LocalHold(move, library.hold)
+
+
+class GatheredOperation:
+    """An `Operation` of lanes in memory, executed by native code if that can. ``line_bits``: the
+    logarithm of the size of a line."""
+
+    __slots__ = ("_gather", "_line_bits", "_move", "_operation", "_packed", "instruction")
+
+    def __init__(
+        self, operation: VectorOperation, move: LaneMove, gather: OnRows, line_bits: int
+    ) -> None:
+        self.instruction = operation.instruction
+        self._operation = operation
+        self._move = move
+        self._packed = _packed(move, _WIDE if move.base is None else _BASED)
+        self._gather = gather
+        self._line_bits = line_bits
+
+    def execute(self, wave: Wavefront) -> VectorAccess | None:
+        move = self._move
+        if not wave.exec or move.rows > len(wave.u32):
+            return self._operation.execute(wave)
+        _WINDOW[_EXEC] = wave.exec
+        _WINDOW[_START] = 0 if move.base is None else read_pair(wave, move.base)
+        _WINDOW[_BASE] = self._line_bits
+        flat = self.instruction.form == "FLAT"
+        _WINDOW[_SIZE] = min(wave.apertures) if flat else 1 << 32
+        _WINDOW[_HELD] = _GATHERED.address
+        if not self._gather(self._packed, wave.address):
+            return self._operation.execute(wave)
+        lanes = lanes_of(wave.exec)
+        count = len(lanes)
+        part = AccessPart(_ADDRESSES[:count].copy(), move.bytes)
+        part.extent = Extent._make(_WINDOW[_EXTENT:])
+        access = self._operation.access(wave, lanes, [part])
+        if move.stores:
+            data = _VALUES[: count * move.bytes].copy()
+            access.values = from_bytes(data.reshape(count, move.bytes))
+        return access
+
+
+def gathered(operation: Operation, line_bits: int) -> Operation:
+    """The same operation, executed by native code if it is a move in memory."""
+    library = lane_library()
+    move = lane_move_of(operation)
+    if library is None or move is None or not isinstance(operation, VectorOperation):
+        return operation
+    return GatheredOperation(operation, move, library.gather, line_bits)
 
 
 def _look_at_lds(wave: Wavefront) -> None:

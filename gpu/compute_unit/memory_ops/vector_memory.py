@@ -100,10 +100,7 @@ class VectorOperation:
         self._registers.check(wave)
         lanes = lanes_of(wave.exec)
         move = self.move
-        parts = self._find(wave, lanes, move.bytes)
-        access = VectorAccess(wave, move, lanes, parts, self._register, self._returns)
-        access.glc = self._glc
-        access.slc = self._slc
+        access = self.access(wave, lanes, self._find(wave, lanes, move.bytes))
         if self._to_lds is not None:
             access.local_base = (wave.sgprs[M0] & 0xFFFF) + self._to_lds
         if move.kind != AccessKind.LOAD:
@@ -112,6 +109,13 @@ class VectorOperation:
             if move.compares:
                 behind = self._data + move.bytes // 4
                 access.compares = read_values(wave, behind, move.bytes, lanes)
+        return access
+
+    def access(self, wave: Wavefront, lanes: Lanes, parts: list[AccessPart]) -> VectorAccess:
+        """What `execute` makes, but for data."""
+        access = VectorAccess(wave, self.move, lanes, parts, self._register, self._returns)
+        access.glc = self._glc
+        access.slc = self._slc
         return access
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from gpu.compute_unit.memory_ops.access import VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
-from gpu.compute_unit.memory_ops.native_moves import HeldMove, LocalHold, local_hold_of
+from gpu.compute_unit.memory_ops.native_moves import HeldMove, LocalHold, gathered, local_hold_of
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 from gpu.compute_unit.native.layout import NO_PACE, RECORD, RecordKind
 from gpu.compute_unit.pipeline.lds_and_scalar import bank_time, time_of_move
@@ -213,19 +213,26 @@ class Other:
     """A memory instruction, or one that the unit itself executes.
 
     ``uses``, ``fills``: registers, a bit each. ``move``: in LDS, if it is one. ``record``: what is
-    the same for every wave. ``waits``: for counters; ``stops``: the instructions after it are
-    unknown.
+    the same for every wave. ``execute``: a memory instruction. ``waits``: for counters; ``stops``:
+    the instructions after it are unknown.
     """
 
-    __slots__ = ("_flat", "_name", "decoded", "fills", "move", "record", "stops", "uses", "waits")
+    __slots__ = (
+        "_flat", "_name", "decoded", "execute", "fills", "move", "record", "stops", "uses", "waits",
+    )  # fmt: skip
 
-    def __init__(self, decoded: DecodedInstruction, timing: Timing, name: int) -> None:
+    def __init__(
+        self, decoded: DecodedInstruction, sleep_cycles: int, name: int, line_bits: int
+    ) -> None:
         self.decoded = decoded
         self._name = name
         self._flat = decoded.instruction.form == "FLAT"
         self.uses = uses_of(decoded.instruction)
         self.fills = registers_of(decoded.instruction.writes)
         self.move = local_hold_of(decoded.operation)
+        self.execute = None
+        if decoded.operation is not None:
+            self.execute = gathered(decoded.operation, line_bits).execute
         self.waits = decoded.control is Control.WAIT
         trap = decoded.control is Control.RETURN or (
             decoded.control is Control.TRAP and decoded.value not in IGNORED_TRAPS
@@ -233,14 +240,14 @@ class Other:
         self.stops = trap or decoded.control in (Control.END, Control.FETCH_AGAIN)
         self.record: bytes | None = None
         if decoded.control is not None and not trap and decoded.control not in _EACH_ITS_OWN:
-            self.record = self._same_for_all(decoded.control, decoded.value, timing)
+            self.record = self._same_for_all(decoded.control, decoded.value, sleep_cycles)
 
-    def _same_for_all(self, control: Control, value: int, timing: Timing) -> bytes:
+    def _same_for_all(self, control: Control, value: int, sleep_cycles: int) -> bytes:
         if control is Control.WAIT:
             vm, exp, lgkm = split_wait(value, self.decoded.instruction.generation)
             return self.packed(RecordKind.WAIT, vm | exp << 8 | lgkm << 16)
         if control is Control.SLEEP:
-            return self.packed(RecordKind.NOTHING, timing.sleep_cycles * (value & 0x7F))
+            return self.packed(RecordKind.NOTHING, sleep_cycles * (value & 0x7F))
         if control is Control.PRIORITY:
             return self.packed(RecordKind.PRIORITY, value & 3)
         pause = value & 0xF if self.decoded.instruction.name == "s_nop" else 0
@@ -271,6 +278,12 @@ class Other:
             banks,
             most_vm(self.decoded),
         )
+
+
+@lru_cache(maxsize=1 << 12)
+def other_of(decoded: DecodedInstruction, sleep_cycles: int, name: int, line_bits: int) -> Other:
+    """All units share it, as they do stretches."""
+    return Other(decoded, sleep_cycles, name, line_bits)
 
 
 _EACH_ITS_OWN: Final = (Control.INVALIDATE, Control.MESSAGE)
@@ -461,7 +474,8 @@ class Ahead:
         decoded = self._decoded(wave, wave.pc, fetched)
         if decoded is None:
             return None
-        other = Other(decoded, self._timing, self._name_of(decoded.instruction.name))
+        name = self._name_of(decoded.instruction.name)
+        other = other_of(decoded, self._timing.sleep_cycles, name, self._vector.line_bits)
         first, last = wave.pc & -self._size, decoded.end - 1 & -self._size
         if first in self._fresh and last in self._fresh:
             self._others[wave.pc] = other
@@ -498,11 +512,11 @@ class Ahead:
 
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         decoded = other.decoded
-        assert decoded.operation is not None, "the caller has checked"
+        assert other.execute is not None, "the caller has checked"
         if other.move is not None and self._held(wave, other, other.move, out):
             return True
         try:
-            access = decoded.operation.execute(wave)
+            access = other.execute(wave)
         except WAVE_ERRORS as error:
             out.append(self._failed(wave, decoded, error))
             return False

@@ -7,7 +7,7 @@ between issue and return.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, Generic
 
 import numpy as np
@@ -24,6 +24,7 @@ from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.compute_unit.wave.lds import pattern_cycles
 from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import Answer, MemoryRequest
+from gpu.wave_size import LANES
 from runtime.requesters.port import AccessKind, AnswerKind
 
 
@@ -32,21 +33,32 @@ def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
     cycles = 0
     for place in access.places:
         cycles += place.cycles(access.size, timing.conflict_lanes)
-    return cycles, _conflicts(cycles, len(access.lanes), len(access.places), access.size, timing)
+    return cycles, _conflicts(
+        cycles, len(access.lanes), len(access.places), access.size, timing.conflict_lanes
+    )
 
 
 def time_of_move(held: HeldMove, move: LaneMove, lanes: int, timing: Timing) -> tuple[int, int]:
     """The same of a move of so many lanes."""
-    width = max(1, move.bytes >> 2)
     places = len(move.offsets)
+    dwords = held.dwords(places, lanes)
+    return _time_of_dwords(dwords, lanes, places, move.bytes, timing.conflict_lanes)
+
+
+@lru_cache(maxsize=4096)
+def _time_of_dwords(
+    dwords: bytes, lanes: int, places: int, size: int, half: int
+) -> tuple[int, int]:
     cycles = 0
     for place in range(places):
-        cycles += pattern_cycles(held.dwords(place, lanes), width, timing.conflict_lanes)
-    return cycles, _conflicts(cycles, lanes, places, move.bytes, timing)
+        start = 8 * LANES * place
+        wanted = dwords[start : start + 8 * lanes]
+        cycles += pattern_cycles(wanted, max(1, size >> 2), half)
+    return cycles, _conflicts(cycles, lanes, places, size, half)
 
 
-def _conflicts(cycles: int, lanes: int, places: int, size: int, timing: Timing) -> int:
-    least = -(-lanes // timing.conflict_lanes) * places * max(1, size // 4)
+def _conflicts(cycles: int, lanes: int, places: int, size: int, half: int) -> int:
+    least = -(-lanes // half) * places * max(1, size // 4)
     return max(0, cycles - least)
 
 

@@ -130,7 +130,7 @@ class VectorPipeline(Generic[W]):
         self._port = port
         self.queue: deque[tuple[int, PendingInstruction[W]]] = deque()
         self._free_at = 0
-        self._line_bits = owner.memory.line_size.bit_length() - 1
+        self.line_bits = owner.memory.line_size.bit_length() - 1
 
     @property
     def full(self) -> bool:
@@ -229,6 +229,7 @@ class VectorPipeline(Generic[W]):
         request = MemoryRequest(self._port, kind, 0, part.addresses, part.size)
         request.glc = access.glc and kind != AccessKind.ATOMIC
         request.slc = access.slc
+        request.extent = part.extent
         request.listener = partial(pending.answer, part)
         request.vmid = pending.wave.group.start.vmid
         if request.vmid:
@@ -257,8 +258,10 @@ class VectorPipeline(Generic[W]):
 
     def lines(self, access: VectorAccess) -> int:
         """How many cache lines the access touches."""
+        if len(access.parts) == 1 and access.parts[0].extent is not None:
+            return access.parts[0].extent.lines
         lines: set[int] = set()
-        shift = np.uint64(self._line_bits)
+        shift = np.uint64(self.line_bits)
         for part in access.parts:
             if part.local:
                 continue

@@ -133,7 +133,7 @@ class AddressTranslation:
     ) -> None:
         """Give memory a request with its own addresses. Raises Unmapped."""
         listener = partial(_answered, request)
-        physical = replace(request, vmid=0, failed=None, listener=listener)
+        physical = replace(request, vmid=0, failed=None, listener=listener, extent=None)
         try:
             if request.kind <= AccessKind.ATOMIC:
                 physical.addresses = lanes.translate(entries)

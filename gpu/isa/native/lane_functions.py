@@ -35,13 +35,15 @@ class LaneLibrary(NamedTuple):
     """Functions of what is described at the first address and the vector registers at the second.
 
     ``execute``: the operations of a run. ``move``: a load or store; whether it was carried out.
-    ``hold``: its first step; whether the others will be carried out. ``perform`` and ``complete``:
-    addresses of the functions of these, which take what is held.
+    ``hold``: its first step; whether the others will be carried out. ``gather``: the same of one
+    that other code carries out. ``perform`` and ``complete``: addresses of the functions of the
+    other steps, which take what is held.
     """
 
     execute: OnRows
     move: OnRows
     hold: OnRows
+    gather: OnRows
     perform: int
     complete: int
 
@@ -79,6 +81,9 @@ def lane_functions() -> LaneFunctions:
         "}\n",
         f'extern "C" {_EXPORTED} u64 lanes_hold(const Move* m, u32* rows) {{',
         "    return hold_for_later(*m, rows);",
+        "}\n",
+        f'extern "C" {_EXPORTED} u64 lanes_gather(const Move* m, u32* rows) {{',
+        "    return gather(*m, rows);",
         "}\n",
         f'extern "C" {_EXPORTED} void lanes_perform(Held* held) {{',
         "    perform(*held);",
@@ -147,9 +152,10 @@ def _load(path: Path) -> LaneLibrary:
     try:
         library = ctypes.PyDLL(str(path))
         execute, move, hold = library.lanes_execute, library.lanes_move, library.lanes_hold
+        gather = library.lanes_gather
         later = library.lanes_perform, library.lanes_complete
     except (OSError, AttributeError) as error:
         raise LibraryError(f"{path} cannot be loaded: {error}") from None
     execute.restype = None
     perform, complete = (ctypes.cast(each, ctypes.c_void_p).value or 0 for each in later)
-    return LaneLibrary(execute, move, hold, perform, complete)
+    return LaneLibrary(execute, move, hold, gather, perform, complete)

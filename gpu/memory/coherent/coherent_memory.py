@@ -216,7 +216,9 @@ class CoherentMemory:
     ) -> Allocation | None:
         """The allocation that has all lanes, if none of them is refused."""
         addresses, size = request.addresses, request.size
-        if len(addresses) == 1:
+        if request.extent is not None and not atomic:
+            low, high, bits = request.extent.low, request.extent.high, 0
+        elif len(addresses) == 1:
             bits = low = high = int(addresses[0])
         else:
             low = int(np.minimum.reduce(addresses))

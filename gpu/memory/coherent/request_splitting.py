@@ -199,7 +199,7 @@ class Cutter:
                 part.size = piece
                 part.data = None if part.data is None else part.data.reshape(-1, piece)
                 part.compares = None if part.compares is None else part.compares.reshape(-1, piece)
-        if not sequenced:
+        if not sequenced and (request.extent is None or request.extent.crosses):
             for part in parts:
                 part.crosses = self._crosses(part.addresses, piece)
         return parts

@@ -19,6 +19,14 @@ enum class Address : u8 { LOCAL, WIDE, BASED };  // 32 bits that wrap, 64 bits, 
 
 struct Held;
 
+// Of the addresses of lanes.
+struct Extent {
+    u64 low;
+    u64 high;
+    u64 lines;    // that their bytes are in
+    u64 crosses;  // whether a lane's bytes are in two
+};
+
 // The twin of _WINDOW in gpu/compute_unit/memory_ops/native_moves.py.
 struct Window {
     u64 exec;
@@ -28,6 +36,7 @@ struct Window {
     u8* bytes;
     u64 outside;  // out: the first address that is not within it
     Held* held;   // where a move is kept that is performed later
+    Extent extent;
 };
 
 // The twin of _MOVE there.
@@ -177,5 +186,46 @@ inline bool hold_for_later(const Move& m, u32* rows) {
             held.dwords[place][i] = static_cast<i64>(held.at[place][i] >> 2) - first;
         }
     }
+    return true;
+}
+
+struct Lines {
+    u64 count = 0;
+    u64 line[2 * LANES];
+    void add(u64 wanted) {  // neighbours mostly want the same, so the last ones come first
+        for (u64 i = count; i--;) {
+            if (line[i] == wanted) return;
+        }
+        line[count++] = wanted;
+    }
+};
+
+// The first step of a move in memory that others perform: addresses and data, into the window's
+// place, and their extent. `base` of the window: the logarithm of the size of a line; `size`: what
+// the upper halves of addresses in registers are below. Whether they are.
+inline bool gather(const Move& m, const u32* rows) {
+    Window& window = *m.window;
+    Held& held = *window.held;
+    Extent& extent = window.extent;
+    find_lanes(held, window.exec);
+    extent = {~0ull, 0, 0, 0};
+    Lines lines;
+    for (u64 i = 0; i < held.count; ++i) {
+        const u32 lane = held.lanes[i];
+        if (m.address == Address::WIDE && rows[LANES * (m.row + 1) + lane] >= window.size) {
+            return false;
+        }
+        const u64 address = address_of(m, rows, window.start, 0, lane);
+        const u64 first = address >> window.base;
+        const u64 last = (address + m.bytes - 1) >> window.base;
+        held.at[0][i] = address;
+        if (address < extent.low) extent.low = address;
+        if (address > extent.high) extent.high = address;
+        lines.add(first);
+        if (last != first) lines.add(last);
+        extent.crosses |= last != first;
+    }
+    extent.lines = lines.count;
+    read_data(m, rows, held);
     return true;
 }
