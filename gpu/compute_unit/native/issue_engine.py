@@ -104,6 +104,7 @@ class IssueEngine:
             ctypes.c_void_p,
         )
         self._slots: object = None
+        self._block = 0
         self._extent = (-1, -1)
         self._names: dict[str, int] = {}
         self._actions: dict[int, Callable[[], None]] = {}
@@ -140,7 +141,7 @@ class IssueEngine:
             slots = backend.slots
             if slots is not self._slots or slots.moved:
                 self._point()
-            reason = self._run(self._at, self._run_external, backend.system.address, slots.pointer)
+            reason = self._run(self._at, self._run_external, self._block, slots.pointer)
             memory.now = state.now
             backend.look(state.tick, state.due)
             if state.logged:
@@ -172,6 +173,7 @@ class IssueEngine:
         """The arrays of the slots have moved."""
         slots, state = self._backend.slots, self._state
         self._slots = slots
+        self._block = self._backend.system.address  # another system has other slots
         slots.moved = False
         state.addresses = slots.address.ctypes.data
         state.bytes = slots.bytes.ctypes.data

@@ -247,6 +247,25 @@ inline u32 returned(Wave& w) {
     return count;
 }
 
+inline void list(IssueEngine& f, Wave& w) {
+    State& s = *f.state;
+    s.list[s.listed++] = number_of(f, w);
+    s.list[s.listed++] = w.fetched;
+    s.list[s.listed++] = returned(w);
+}
+
+// Waves that will need records when their turn comes: those that wait for nothing and have nothing
+// in flight can have them now, so that Python is not called for each of them. `simd`: its waves
+// that are ready are listed.
+inline void list_others(IssueEngine& f, const Unit& u, u32 simd, u64 now) {
+    for (u32 i = 0; i < f.waves.count && f.state->listed + 3 <= LIST_ROOM; ++i) {
+        Wave& w = f.waves[i];
+        const bool waits = w.ended || w.ready == NONE || w.vm || w.lgkm;
+        if (waits || w.starved || !w.records.empty()) continue;
+        if (w.unit != u.number || w.simd != simd || w.ready > now) list(f, w);
+    }
+}
+
 // The waves that may issue; AHEAD if some of them have no records.
 inline Reason look(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
     State& s = *f.state;
@@ -260,13 +279,12 @@ inline Reason look(IssueEngine& f, Unit& u, Simd& simd, u64 now) {
         Wave& w = f.waves[simd.waves[i]];
         if (w.ready > now) continue;
         u.ready.add(name_of(f, w));
-        if (!w.records.empty() || w.starved) continue;
-        s.list[s.listed++] = number_of(f, w);
-        s.list[s.listed++] = w.fetched;
-        s.list[s.listed++] = returned(w);
+        if (w.records.empty() && !w.starved) list(f, w);
     }
     order(f, u, simd);
-    return s.listed ? Reason::AHEAD : Reason::REACHED;
+    if (!s.listed) return Reason::REACHED;
+    list_others(f, u, static_cast<u32>(now % f.config.simds), now);
+    return Reason::AHEAD;
 }
 
 // The current wave cannot continue without Python.
