@@ -101,7 +101,7 @@ SYSTEMS = {
     ("MESI_Two_Level", Bounds()): (13_084, 42_650),
     ("MOESI_AMD_Base", Bounds(caches=1)): (991, 5_407),
     ("GPU_VIPER", GPU_SYSTEM): (13_960, 57_537),
-    ("GPU_VIPER_APU", Bounds(caches=1, locations=1)): (824_189, 2_983_397),
+    ("GPU_VIPER_APU", Bounds(caches=1, locations=1)): (824_177, 2_983_329),
 }
 IN_SUITE = ("MSI_Snoop",)
 
@@ -114,7 +114,12 @@ IN_SUITE = ("MSI_Snoop",)
     ],
 )
 def test_the_usual_systems_are_exhausted(name: str, bounds: Bounds) -> None:
-    """Those of the command without options, and some more; nothing bounds them."""
+    """Those of the command without options, and some more; nothing bounds them.
+
+    Messages that keep no order are written in one that depends on which of their values were
+    written before. In GPU_VIPER_APU, where not all of those are told apart by it, 12 states were
+    written in two ways until requesters came before messages: it had 824,189.
+    """
     found = searched(name, bounds, Rules(most_states=2_000_000))
     assert found.end is SearchEnd.COMPLETE and not found.statistics.withheld
     assert (found.statistics.states, found.statistics.steps) == SYSTEMS[name, bounds]

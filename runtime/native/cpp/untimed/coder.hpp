@@ -114,8 +114,8 @@ struct Writer {
         u32 written = values.number_of(stored < MAX_TOKENS ? values.kind[stored] : DEAD);
         small(written);
     }
-    TINY const CodePart* part_of(CodePart (Origin::*parts)[MAX_NAMED], u32 id) const {
-        return origin ? origin->of_controller(origin->*parts, id) : nullptr;
+    TINY const CodePart* part_of_controller(u32 id) const {
+        return origin ? origin->of_controller(id) : nullptr;
     }
     // Copy a part of the origin. False: a value in it has another number now.
     bool copied(const CodePart& part) {
@@ -187,9 +187,7 @@ struct Reader {
     TINY void bits(u32& value, u32 count) { value = static_cast<u32>(in.get(count)); }
     TINY void flag(bool& value) { value = in.get(1) != 0; }
     TINY bool either(bool) { return in.get(1) != 0; }
-    TINY CodePart* part_of(CodePart (Origin::*parts)[MAX_NAMED], u32 id) const {
-        return &(origin.*parts)[id];
-    }
+    TINY CodePart* part_of_controller(u32 id) const { return &origin.controllers[id]; }
     TINY void value(u32& stored) {
         small(stored);
         origin.note_value(stored);

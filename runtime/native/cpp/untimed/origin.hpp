@@ -26,10 +26,7 @@ struct Origin {
     u32 emptied;     // slot that it took a message from, or NIL
     u32 value_count;  // that were read
     CodePart agents[MAX_AGENTS];
-    CodePart caches[MAX_NAMED];  // of controllers, and so on
-    CodePart tables[MAX_NAMED];
-    CodePart buffers[MAX_NAMED];
-    CodePart requesters[MAX_NAMED];
+    CodePart controllers[MAX_NAMED];
     CodePart slots[WHEEL];
     WheelSlot lists[WHEEL];    // of slots: as they were read
     u64 occupied[WHEEL / 64];  // slots that were not empty, a bit each
@@ -59,8 +56,8 @@ struct Origin {
     const CodePart* of_agent(u32 agent, u32 controller) const {
         return touched >> controller & 1 ? nullptr : &agents[agent];
     }
-    const CodePart* of_controller(const CodePart (&parts)[MAX_NAMED], u32 id) const {
-        return touched >> id & 1 ? nullptr : &parts[id];
+    const CodePart* of_controller(u32 id) const {
+        return touched >> id & 1 ? nullptr : &controllers[id];
     }
     const CodePart* of_slot(u32 slot, const WheelSlot& list) const {
         const bool same = occupied[slot >> 6] >> (slot & 63) & 1 && slot != emptied &&

@@ -8,6 +8,24 @@
 
 #include "untimed/renaming.hpp"
 
+// Most parts are so short that calls would cost more than the copies.
+TINY inline void copy_part(u8* to, const u8* from, u64 bytes) {
+    struct Half {
+        u64 words[2];
+    };
+    if (bytes > 64 || bytes < 16) {
+        __builtin_memcpy(to, from, bytes);
+        return;
+    }
+    const auto copy = [&](u64 at) {
+        Half half;
+        __builtin_memcpy(&half, from + at, sizeof half);
+        __builtin_memcpy(to + at, &half, sizeof half);
+    };
+    for (u64 at = 0; at + sizeof(Half) < bytes; at += sizeof(Half)) copy(at);
+    copy(bytes - sizeof(Half));
+}
+
 struct Region {
     u64 offset;
     u64 bytes;
@@ -56,13 +74,13 @@ struct Regions {
     }
     void save(const u8* block, u8* to) const {
         for (u32 i = 0; i < count; i++) {
-            __builtin_memcpy(to, block + all[i].offset, all[i].bytes);
+            copy_part(to, block + all[i].offset, all[i].bytes);
             to += all[i].bytes;
         }
     }
     void restore(u8* block, const u8* from) const {
         for (u32 i = 0; i < count; i++) {
-            __builtin_memcpy(block + all[i].offset, from, all[i].bytes);
+            copy_part(block + all[i].offset, from, all[i].bytes);
             from += all[i].bytes;
         }
     }
@@ -136,7 +154,7 @@ inline u64 taken_bytes(const Context& x) {
 
 inline void taken_save(const Context& x, u8* to) {
     each_taken(x, [&](u64 offset, u64 bytes) {
-        __builtin_memcpy(to, x.base + offset, bytes);
+        copy_part(to, x.base + offset, bytes);
         to += bytes;
     });
 }
@@ -144,7 +162,7 @@ inline void taken_save(const Context& x, u8* to) {
 // The heads of the pools are those of the time of saving.
 inline void taken_restore(const Context& x, const u8* from) {
     each_taken(x, [&](u64 offset, u64 bytes) {
-        __builtin_memcpy(x.base + offset, from, bytes);
+        copy_part(x.base + offset, from, bytes);
         from += bytes;
     });
 }

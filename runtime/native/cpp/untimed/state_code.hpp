@@ -689,28 +689,21 @@ inline void code_buffers(Code& code, u32 id) {
 }
 
 template <class Code>
-inline void code_caches(Code& code, u32 id) {
+inline void code_controller(Code& code, u32 id) {
     code_objects_of(code, id);
     each_of(code, Belongings::CACHES, id, [&](u32 i) { code_cache(code, i); });
-}
-
-template <class Code>
-inline void code_tables(Code& code, u32 id) {
     for (u32 place = 0; place < code.coding.lines; place++)
         code_line(code, id, old_number(code, &Renaming::lines, place));
-}
-
-template <class Code>
-inline void code_requesters(Code& code, u32 id) {
+    code_buffers(code, id);
     each_of(code, Belongings::REQUESTERS, id, [&](u32 i) { code_requester(code, i); });
 }
 
 // All controllers, in the order of their new numbers.
-template <class Code, class Visit>
-TINY inline void each_controller(Code& code, CodePart (Origin::*parts)[MAX_NAMED], Visit visit) {
+template <class Code>
+inline void code_controllers(Code& code) {
     for (u32 i = 0; i < code.x.s->controllers; i++) {
         const u32 id = old_number(code, &Renaming::controllers, i);
-        code_or_copy(code, code.part_of(parts, id), [&] { visit(id); });
+        code_or_copy(code, code.part_of_controller(id), [&] { code_controller(code, id); });
     }
 }
 
@@ -728,13 +721,10 @@ inline void code_system(Code& code, const SlotOrder& order) {
     const System& s = *x.s;
     if constexpr (!Code::READS) classify_values(code);
     code_clients(code);
-    each_controller(code, &Origin::caches, [&](u32 id) { code_caches(code, id); });
-    each_controller(code, &Origin::tables, [&](u32 id) { code_tables(code, id); });
+    code_controllers(code);
     code_memory(code);
-    each_controller(code, &Origin::buffers, [&](u32 id) { code_buffers(code, id); });
     code_buffers(code, s.controllers);
     code_slots(code, order);
-    each_controller(code, &Origin::requesters, [&](u32 id) { code_requesters(code, id); });
     code_knowledge(code);
     if (s.bus.head) code.refuse("messages that wait for the bus");
     if constexpr (Code::READS) limbo_release(x);

@@ -309,6 +309,7 @@ SLICC_API void slicc_explore_help(void* helper, void* leader) {
     Search& s = *static_cast<Search*>(helper);
     s.leader = static_cast<Search*>(leader);
     s.visited = s.leader->visited;
+    s.visited->shared = true;
     s.parents.count = s.ways.count = s.next_level.count = 0;
     s.code_bytes = s.waiting = 0;
     s.edges.prints.count = 0;

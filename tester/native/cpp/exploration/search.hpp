@@ -138,7 +138,7 @@ inline void keep_made(Search& s, const Made& made) {
     } else if (model_judge_invariants(s.m)) {
         s.end = SEARCH_FOUND;
         s.found_choice = made.way;
-    } else if (__atomic_add_fetch(&s.visited->added, 1, __ATOMIC_RELAXED) >= s.most_states) {
+    } else if (s.visited->count_new() >= s.most_states) {
         s.end = SEARCH_FULL;
     }
 }

@@ -109,12 +109,13 @@ struct Visited {
 };
 
 // Tables by a part of the fingerprint that they do not look at, so that several searches can add to
-// them at a time, each holding the lock of one.
+// them at a time, each holding the lock of one. A search that is alone needs no locks.
 struct SharedVisited {
     static constexpr u32 PARTS = 64;
     Visited parts[PARTS];
     u32 locks[PARTS];
-    u64 added;  // to all of them, while several searches add
+    u64 added;  // to all of them
+    bool shared;
 
     bool start(bool wide) {
         for (Visited& part : parts) {
@@ -134,11 +135,14 @@ struct SharedVisited {
     void prefetch(Fingerprint f) const { parts[part_of(f)].prefetch(f.low); }
     Visited::Added add(Fingerprint f) {
         const u32 which = part_of(f);
+        if (!shared) return parts[which].add(f);
         while (__atomic_exchange_n(&locks[which], 1, __ATOMIC_ACQUIRE)) {}
         const Visited::Added result = parts[which].add(f);
         __atomic_store_n(&locks[which], 0, __ATOMIC_RELEASE);
         return result;
     }
+    // How many states there are with a new one.
+    u64 count_new() { return shared ? __atomic_add_fetch(&added, 1, __ATOMIC_RELAXED) : ++added; }
 };
 
 // Things one behind the other.
