@@ -2,8 +2,9 @@
 // bytes, what stores write, what loads must return, which episode waits for which.
 //
 // Invariant: byte for byte what tester/program/expectations.py and tester/program/store_values.py
-// compute with arrays; the reasons are given there. Bytes are numbered within the lines under test,
-// so that sorting by byte is counting.
+// compute with arrays; the reasons are given there. Bytes are numbered within the lines under test.
+// What arrays compute byte by byte, for all accesses of a byte at once, is computed here access by
+// access, in their order.
 #pragma once
 
 #include "room.hpp"
@@ -19,7 +20,7 @@ struct Known {
     u64 run_key;
     u64 values_key;
     u8* memory;     // [bytes]
-    u8* history;    // [bytes * HISTORY]
+    u64* history;   // [bytes] the last versions, the latest one in the highest byte
     i64* stored;    // [bytes] last store: number * agents + agent
     i64* complete;  // [agents * agents]
     i64* clocks;    // [agents * REMEMBERED * agents] written before they are read
@@ -49,11 +50,20 @@ struct Derived {
     i32* wait_count;   // [episodes * agents]
 };
 
-// The bytes of all accesses of some rows, sorted by (byte, slot).
-struct Events {
-    i64 count;
-    u32* what;   // slot << 4 | place in the access << 1 | it stores
-    i64* first;  // [bytes + 1]
+// An access of one lane.
+struct Access {
+    i32 byte;  // the first one
+    u32 slot;  // row * lanes + lane
+};
+
+// The accesses of rows first_row .. last_row-1, in their order. An interval is a run of bytes of
+// which each access has all or none: what is derived of one of them holds for the others.
+struct Accesses {
+    i64 first_row, last_row, count;
+    Access* access;
+    i32* first;     // [rows + 1] the first access of each row
+    i32* interval;  // [bytes + 1] in which one a byte is; they are numbered from 1
+    i64 bytes;      // of all accesses
 };
 
 static inline i64 bytes_of(const Known& k) { return k.lines * k.line_size; }
@@ -76,64 +86,52 @@ static inline void know_nothing(Known& k) {
 // Versions before the first store.
 static inline void begin_history(const Known& k) {
     static_assert(HISTORY == sizeof(u64), "a word has the versions of a byte");
-    for (i64 b = 0; b < bytes_of(k); b++) {
-        const u64 versions = k.memory[b] * 0x0101010101010101u;
-        __builtin_memcpy(k.history + b * HISTORY, &versions, HISTORY);
-    }
+    for (i64 b = 0; b < bytes_of(k); b++) k.history[b] = k.memory[b] * 0x0101010101010101u;
 }
 
-static inline i64 count_events(const Derived& d, i64 first, i64 last) {
-    i64 count = 0;
-    for (i64 row = first; row < last; row++)
-        for (i64 lane = 0; lane < d.lanes; lane++)
-            if (d.address[row * d.lanes + lane] >= 0) count += d.size[row];
-    return count;
-}
-
-// The events of rows first .. last-1. False: too little room.
-static inline bool explode(const Known& k, const Derived& d, i64 first, i64 last, Room& room,
-                           Events& e) {
-    const i64 bytes = bytes_of(k), slots = (last - first) * d.lanes;
-    e.count = count_events(d, first, last);
-    e.what = room.take<u32>(e.count);
-    e.first = room.zeros<i64>(bytes + 2);
-    i32* start = room.take<i32>(slots);
+// False: too little room.
+static inline bool collect(const Known& k, const Derived& d, i64 first_row, i64 last_row,
+                           Room& room, Accesses& a) {
+    const i64 rows = last_row - first_row, bytes = bytes_of(k);
+    Access* access = room.take<Access>(rows * d.lanes);
+    i32* first = room.take<i32>(rows + 1);
+    i32* interval = room.zeros<i32>(bytes + 1);
     if (!room.enough()) return false;
-    i64* next = e.first + 1;  // one behind, so that filling leaves the beginnings
-    for (i64 row = first, i = 0; row < last; row++)
-        for (i64 lane = 0; lane < d.lanes; lane++, i++) {
-            const i64 address = d.address[row * d.lanes + lane];
-            if (address < 0) continue;
-            const i64 byte = place_of_byte(k.line, k.lines, k.line_size, address);
-            start[i] = (i32)byte;
-            for (i64 b = byte; b < byte + d.size[row]; b++) next[b + 1]++;
+    i64 count = 0, touched = 0;
+    for (i64 row = first_row, slot = row * d.lanes; row < last_row; row++) {
+        const i64 own = first[row - first_row] = (i32)count;
+        for (const i64 end = slot + d.lanes; slot < end; slot++) {
+            access[count].slot = (u32)slot;
+            count += d.address[slot] >= 0;
         }
-    for (i64 b = 0; b < bytes; b++) next[b + 1] += next[b];
-    for (i64 row = first, i = 0; row < last; row++) {
-        const u32 stores = d.kind[row] != LOAD_KIND;
-        for (i64 lane = 0; lane < d.lanes; lane++, i++) {
-            const i64 slot = row * d.lanes + lane;
-            if (d.address[slot] < 0) continue;
-            for (i64 place = 0; place < d.size[row]; place++)
-                e.what[next[start[i] + place]++] = (u32)(slot << 4 | place << 1 | stores);
+        touched += (count - own) * d.size[row];
+        for (i64 i = own; i < count; i++) {
+            const i64 address = d.address[access[i].slot];
+            const i64 byte = place_of_byte(k.line, k.lines, k.line_size, address);
+            access[i].byte = (i32)byte;
+            interval[byte] = interval[byte + d.size[row]] = 1;  // one begins there
         }
     }
+    first[rows] = (i32)count;
+    for (i64 b = 0, begun = 0; b <= bytes; b++) interval[b] = (i32)(begun += interval[b]);
+    a = {first_row, last_row, count, access, first, interval, touched};
     return true;
 }
 
-enum : u32 { PLACE_BITS = 7 << 1 };
-static inline bool is_store(u32 what) { return what & 1; }
-static inline i64 slot_of(u32 what) { return what >> 4; }
-// Of the byte among those of all values.
-static inline i64 byte_of(u32 what) { return what >> 1; }
+// Bytes that collecting takes at most.
+static inline i64 room_to_collect(const Known& k, const Derived& d) {
+    const i64 rows = d.first_row[d.episodes];
+    return rows * d.lanes * 8 + (rows + 1) * 4 + (bytes_of(k) + 1) * 4 + 64;
+}
 
-// One of the 8 versions before equals it.
-static inline bool repeats(const u8* version) {
-    const u64 ones = 0x0101010101010101u;
-    u64 before;
-    __builtin_memcpy(&before, version - HISTORY, HISTORY);
-    const u64 differs = before ^ ones * version[0];
+// Whether one of the 8 versions before equals it.
+static inline bool repeats(u64 history, u8 version) {
+    const u64 ones = 0x0101010101010101u, differs = history ^ ones * version;
     return (differs - ones) & ~differs & ones << 7;
+}
+
+static inline u64 with_version(u64 history, u8 version) {
+    return history >> 8 | (u64)version << 56;
 }
 
 // Of the number-th attempt to draw a byte that is another one.
@@ -150,94 +148,158 @@ static inline u64 attempt_key(u64 values_key, i64 number) {
 }
 
 // Redraws versions that repeat one of the 8 before them, all versions of a byte at once, until none
-// does. `versions` starts with the history.
-static inline void make_distinct(u8* versions, const i64* seed, i64 count, u64 key, u8* mark) {
-    bool any = false;
-    for (i64 i = 0; i < count; i++) any |= mark[i] = repeats(versions + HISTORY + i);
-    for (i64 attempt = 1; any; attempt++) {
+// does. `mark`: room for each.
+static inline void make_distinct(u64 history, u8* version, const i64* seed, i64 count, u64 key,
+                                 u8* mark) {
+    for (i64 i = 0; i < count; i++) mark[i] = 1;
+    for (i64 attempt = 1;; attempt++) {
+        bool any = false;
+        u64 before = history;
+        for (i64 i = 0; i < count; i++) {
+            any |= mark[i] = mark[i] && repeats(before, version[i]);
+            before = with_version(before, version[i]);
+        }
+        if (!any) return;
         const u64 again = attempt_key(key, attempt);
         i64 reach = -1;
         for (i64 i = 0; i < count; i++) {
             if (mark[i]) {
-                versions[HISTORY + i] = (u8)(draw_word(again, seed[i]) >> 56);
+                version[i] = (u8)(draw_word(again, seed[i]) >> 56);
                 reach = i + HISTORY;
             }
             mark[i] = i <= reach;
         }
-        any = false;
-        for (i64 i = 0; i < count; i++) any |= mark[i] = mark[i] && repeats(versions + HISTORY + i);
+    }
+}
+
+// The name of an access, and of its bytes.
+static inline i64 name_of(const Derived& d, i64 row, i64 slot) {
+    return word(d.identity[row] + slot - row * d.lanes, 8, 0);
+}
+
+// A byte of a store that is drawn again.
+struct Redrawn {
+    i32 byte;
+    u32 what;  // slot << 3 | place in the access
+    i64 seed;
+};
+
+// Draws again the bytes with a mark, of all stores. `history`: of each byte, before them.
+static inline void redraw(const Known& k, const Accesses& a, Derived& d, const u64* history,
+                          const u8* marked, Room& room) {
+    const i64 bytes = bytes_of(k);
+    Redrawn* found = room.take<Redrawn>(a.bytes + 1);
+    i64* first = room.zeros<i64>(bytes + 2);  // those of a byte begin there
+    u32* what = room.take<u32>(a.bytes);
+    i64* seed = room.take<i64>(a.bytes);
+    u8* version = room.take<u8>(a.bytes);
+    u8* mark = room.take<u8>(a.bytes);
+    i64 count = 0;
+    for (i64 row = a.first_row; row < a.last_row; row++) {
+        if (d.kind[row] == LOAD_KIND) continue;
+        const i64 size = d.size[row];
+        const i32* own = a.first + row - a.first_row;
+        for (i64 i = own[0]; i < own[1]; i++) {
+            const Access one = a.access[i];
+            const i64 name = name_of(d, row, one.slot);
+            for (i64 place = 0; place < size; place++) {
+                const i32 byte = one.byte + (i32)place;
+                found[count] = {byte, one.slot << 3 | (u32)place, name + place};
+                count += marked[byte];
+            }
+        }
+    }
+    i64* next = first + 1;  // one behind, so that filling leaves the beginnings
+    for (i64 i = 0; i < count; i++) next[found[i].byte + 1]++;
+    for (i64 b = 0; b < bytes; b++) next[b + 1] += next[b];
+    u8* value = (u8*)d.value;
+    for (i64 i = 0; i < count; i++) {
+        const i64 at = next[found[i].byte]++;
+        what[at] = found[i].what;
+        seed[at] = found[i].seed;
+        version[at] = value[found[i].what];
+    }
+    for (i64 b = 0; b < bytes; b++) {
+        const i64 begin = first[b], end = first[b + 1];
+        if (begin == end) continue;
+        make_distinct(history[b], version + begin, seed + begin, end - begin, k.values_key, mark);
+        k.history[b] = history[b];
+        for (i64 i = begin; i < end; i++) {
+            k.history[b] = with_version(k.history[b], version[i]);
+            value[what[i]] = version[i];
+        }
     }
 }
 
 // What all stores write.
-static inline void assign_versions(const Known& k, const Events& e, Derived& d, i64 rows,
-                                   Room& room) {
-    u8* versions = room.take<u8>(e.count + HISTORY);
-    u8* mark = room.take<u8>(e.count);
-    i64* seed = room.take<i64>(e.count);
-    i64* name = room.take<i64>(rows * d.lanes);  // of the bytes of each access
-    for (i64 row = 0; row < rows; row++) {
-        const u64 mask = d.size[row] < 8 ? ((u64)1 << 8 * d.size[row]) - 1 : ~(u64)0;
-        u64* value = d.value + row * d.lanes;
-        const i64* address = d.address + row * d.lanes;
-        if (d.kind[row] == LOAD_KIND) {
-            __builtin_memset(value, 0, (u64)d.lanes * sizeof(u64));
-            continue;
-        }
-        for (i64 lane = 0; lane < d.lanes; lane++) {
-            const i64 own = name[row * d.lanes + lane] = word(d.identity[row] + lane, 8, 0);
-            value[lane] = address[lane] >= 0 ? draw_word(k.values_key, own) & mask : 0;
+static inline void assign_versions(const Known& k, const Accesses& a, Derived& d, Room& room) {
+    const i64 bytes = bytes_of(k);
+    u64* history = room.take<u64>(bytes);
+    u8* marked = room.zeros<u8>(bytes);  // a version is to be drawn again
+    __builtin_memcpy(history, k.history, (u64)bytes * sizeof(u64));
+    bool any = false;
+    for (i64 row = a.first_row; row < a.last_row; row++) {
+        if (d.kind[row] == LOAD_KIND) continue;
+        const i64 size = d.size[row];
+        const u64 mask = size < 8 ? ((u64)1 << 8 * size) - 1 : ~(u64)0;
+        const i32* own = a.first + row - a.first_row;
+        for (i64 i = own[0]; i < own[1]; i++) {
+            const Access one = a.access[i];
+            u64 value = draw_word(k.values_key, name_of(d, row, one.slot)) & mask;
+            d.value[one.slot] = value;
+            u64* before = k.history + one.byte;
+            for (i64 place = 0; place < size; place++, value >>= 8) {
+                const bool again = repeats(before[place], (u8)value);
+                marked[one.byte + place] |= again;
+                any |= again;
+                before[place] = with_version(before[place], (u8)value);
+            }
         }
     }
-    u8* bytes = (u8*)d.value;
-    for (i64 b = 0; b < bytes_of(k); b++) {
-        i64 count = 0;
-        for (i64 i = e.first[b]; i < e.first[b + 1]; i++) {
-            if (!is_store(e.what[i])) continue;
-            versions[HISTORY + count] = bytes[byte_of(e.what[i])];
-            seed[count++] = name[slot_of(e.what[i])] + (byte_of(e.what[i]) & 7);
-        }
-        if (count == 0) continue;
-        u8* history = k.history + b * HISTORY;
-        __builtin_memcpy(versions, history, HISTORY);
-        make_distinct(versions, seed, count, k.values_key, mark);
-        __builtin_memcpy(history, versions + count, HISTORY);
-        count = 0;
-        for (i64 i = e.first[b]; i < e.first[b + 1]; i++)
-            if (is_store(e.what[i])) bytes[byte_of(e.what[i])] = versions[HISTORY + count++];
-    }
+    if (any) redraw(k, a, d, history, marked, room);
 }
+
+// Bytes that assigning takes at most.
+static inline i64 room_to_assign(const Known& k, const Accesses& a) {
+    return bytes_of(k) * 17 + a.bytes * 30 + 160;
+}
+
+// An episode as waits name it.
+struct Turn {
+    i32 agent, number;  // within the agent, from 1
+};
+
+// What an interval was accessed by.
+struct Recent {
+    i32 store;  // the episode of the last store, from 1; 0: none
+    i32 load;   // the last load since then, from 1; 0: none
+};
+
+struct Load {
+    i32 episode;  // from 1
+    i32 before;   // the load before this one; 0: none
+};
 
 // Work space for episodes first .. last-1, counted from the first one.
 struct Work {
     i64 first, last;
-    i64 slot;           // the first one of these episodes
-    i32* slot_episode;  // [slots of these episodes]
-    i64* number;        // within the agent, from 1
-    i64* needed;        // [episodes * agents] latest episode that has to be complete
-    i64* implied;       // [agents]
-    u64* left;          // [rows * lanes] of all episodes: what stores and atomic actions leave
+    Turn* turn;      // [episodes + 1] from 1 on; 0: of no episode, which nothing waits for
+    i64* needed;     // [episodes * agents] latest episode that has to be complete
+    i64* implied;    // [agents]
+    Recent* recent;  // [intervals + 1]
+    Load* load;      // from 1 on, one per interval of each load
 };
 
-static inline i64 episode_of(const Work& w, u32 what) {
-    return w.slot_episode[slot_of(what) - w.slot];
+static inline void need(i64* needed, i64 agent, i64 number) {
+    needed[agent] = number > needed[agent] ? number : needed[agent];
 }
 
-static inline void need(const Known& k, const Derived& d, const Work& w, i64 later, i64 agent,
-                        i64 number) {
-    i64& most = w.needed[later * k.agents + agent];
-    if (agent != d.episode_thread[w.first + later] && number > most) most = number;
-}
+static inline void need(i64* needed, Turn turn) { need(needed, turn.agent, turn.number); }
 
-// Waits for an episode.
-static inline void need_episode(const Known& k, const Derived& d, const Work& w, i64 later,
-                                i64 earlier) {
-    need(k, d, w, later, d.episode_thread[w.first + earlier], w.number[earlier]);
-}
-
-// Waits for loads of earlier blocks, of a byte that is stored to for the first time in this one.
-static inline void need_readers(const Known& k, const Derived& d, const Work& w, i64 later,
-                                i64 byte) {
+// Waits for what earlier blocks have done with a byte that is not stored to in this one.
+static inline void need_earlier(const Known& k, i64* needed, i64 byte, bool stores) {
+    if (k.stored[byte] > 0) need(needed, k.stored[byte] % k.agents, k.stored[byte] / k.agents);
+    if (!stores) return;
     i64 low = 0, high = k.loads;
     while (low < high) {
         const i64 middle = (low + high) / 2;
@@ -247,37 +309,40 @@ static inline void need_readers(const Known& k, const Derived& d, const Work& w,
             high = middle;
     }
     for (; low < k.loads && k.loaded[low] < (byte + 1) * k.agents; low++)
-        need(k, d, w, later, k.loaded[low] % k.agents, k.loaded_number[low]);
+        need(needed, k.loaded[low] % k.agents, k.loaded_number[low]);
 }
 
-// Whether a byte has the accesses of the byte before it, now and in earlier blocks.
-static inline bool is_alike(const Known& k, const Events& e, i64 byte) {
-    if (byte == 0 || k.loads > 0 || k.stored[byte] != k.stored[byte - 1]) return false;
-    const i64 count = e.first[byte + 1] - e.first[byte];
-    const u32 *own = e.what + e.first[byte], *before = own - count;
-    if (before != e.what + e.first[byte - 1]) return false;
-    for (i64 i = 0; i < count; i++)
-        if ((own[i] ^ before[i]) & ~PLACE_BITS) return false;
-    return true;
-}
-
-static inline void note_needs(const Known& k, const Events& e, const Derived& d, const Work& w) {
-    for (i64 b = 0; b < bytes_of(k); b++) {
-        if (is_alike(k, e, b)) continue;  // it needs the same
-        i64 store = -1;                   // the last one
-        i64 reads = e.first[b];           // loads since then begin here
-        for (i64 i = reads; i < e.first[b + 1]; i++) {
-            const i64 episode = episode_of(w, e.what[i]);
-            if (store >= 0)
-                need_episode(k, d, w, episode, store);
-            else if (k.stored[b] > 0)
-                need(k, d, w, episode, k.stored[b] % k.agents, k.stored[b] / k.agents);
-            if (!is_store(e.what[i])) continue;
-            if (store < 0) need_readers(k, d, w, episode, b);
-            for (; reads < i; reads++) need_episode(k, d, w, episode, episode_of(w, e.what[reads]));
-            reads = i + 1;
-            store = episode;
+static inline void note_needs(const Known& k, const Accesses& a, const Derived& d, const Work& w) {
+    bool earlier = false;
+    for (i64 t = 0; t < k.agents; t++) earlier |= k.come[t] > 0;
+    i32 loads = 0;
+    for (i64 n = 0; n < w.last - w.first; n++) {
+        const i32 episode = (i32)(n + 1);
+        i64* needed = w.needed + n * k.agents;
+        for (i64 row = d.first_row[w.first + n]; row < d.first_row[w.first + n + 1]; row++) {
+            const bool stores = d.kind[row] != LOAD_KIND;
+            const i32* own = a.first + row - a.first_row;
+            for (i64 i = own[0]; i < own[1]; i++) {
+                const i32* interval = a.interval + a.access[i].byte;
+                for (i32 at = interval[0]; at < interval[d.size[row]]; at++) {
+                    Recent& recent = w.recent[at];
+                    need(needed, w.turn[recent.store]);
+                    if (earlier && !recent.store)
+                        for (i64 b = 0; b < d.size[row]; b++)
+                            if (interval[b] == at)
+                                need_earlier(k, needed, a.access[i].byte + b, stores);
+                    if (stores) {
+                        for (i32 l = recent.load; l; l = w.load[l].before)
+                            need(needed, w.turn[w.load[l].episode]);
+                        recent = {episode, 0};
+                    } else {
+                        w.load[++loads] = {episode, recent.load};
+                        recent.load = loads;
+                    }
+                }
+            }
         }
+        needed[d.episode_thread[w.first + n]] = 0;  // an agent's own order
     }
 }
 
@@ -303,61 +368,45 @@ static inline u64 atomic_value(int op, int size, u64 old, u64 operand) {
     return operand;  // EXCHANGE, and CAS whose comparison succeeds
 }
 
-// Replaces operands by the values that their operations leave, one operation after the other.
-static inline void perform(const Known& k, const Events& e, const Derived& d, Work& w, Room& room) {
-    const i64 first = d.first_row[w.first], last = d.first_row[w.last];
-    bool any = false;
-    for (i64 row = first; row < last; row++) any |= d.kind[row] == ATOMIC_KIND;
-    if (!any) return;
-    const i64 base = first * d.lanes, slots = (last - first) * d.lanes;
-    u64* left = room.take<u64>(slots);
-    // Where the bytes of atomic actions come from: a byte of another value, or memory.
-    i32* source = room.take<i32>(slots * 8);
-    __builtin_memcpy(left, d.value + base, (u64)slots * sizeof(u64));
-    w.left = left - base;
-    for (i64 b = 0; b < bytes_of(k); b++) {
-        i32 before = (i32)(-1 - b);
-        for (i64 i = e.first[b]; i < e.first[b + 1]; i++) {
-            const u32 what = e.what[i];
-            if (!is_store(what)) continue;
-            source[byte_of(what) - base * 8] = before;
-            before = (i32)(byte_of(what) - base * 8);
-        }
+static inline u64 read_bytes(const u8* bytes, i64 size) {
+    u64 value = 0;
+    switch (size) {
+        case 1: __builtin_memcpy(&value, bytes, 1); break;
+        case 2: __builtin_memcpy(&value, bytes, 2); break;
+        case 4: __builtin_memcpy(&value, bytes, 4); break;
+        case 8: __builtin_memcpy(&value, bytes, 8); break;
+        default: __builtin_memcpy(&value, bytes, (u64)size);
     }
-    for (i64 row = first; row < last; row++) {
-        if (d.kind[row] != ATOMIC_KIND) continue;
-        for (i64 slot = row * d.lanes; slot < (row + 1) * d.lanes; slot++) {
-            if (d.address[slot] < 0) continue;
-            u8* old = (u8*)(d.expected + slot);
-            for (i64 i = 0; i < d.size[row]; i++) {
-                const i32 from = source[(slot - base) * 8 + i];
-                old[i] = from < 0 ? k.memory[-1 - from] : ((u8*)left)[from];
-            }
-            w.left[slot] = atomic_value(d.op[row], d.size[row], d.expected[slot], w.left[slot]);
-        }
+    return value;
+}
+
+static inline void write_bytes(u8* bytes, i64 size, u64 value) {
+    switch (size) {
+        case 1: __builtin_memcpy(bytes, &value, 1); break;
+        case 2: __builtin_memcpy(bytes, &value, 2); break;
+        case 4: __builtin_memcpy(bytes, &value, 4); break;
+        case 8: __builtin_memcpy(bytes, &value, 8); break;
+        default: __builtin_memcpy(bytes, &value, (u64)size);
     }
 }
 
-// What loads return, and what memory holds in the end.
-static inline void note_expected(const Known& k, const Events& e, const Derived& d, const Work& w) {
-    const u8* left = (const u8*)w.left;
-    u8* expected = (u8*)d.expected;
-    for (i64 b = 0; b < bytes_of(k); b++) {
-        u8 held = k.memory[b];
-        i64 store = -1;
-        for (i64 i = e.first[b]; i < e.first[b + 1]; i++) {
-            const i64 place = byte_of(e.what[i]);
-            if (is_store(e.what[i])) {
-                held = left[place];
-                store = i;
-            } else {
-                expected[place] = held;
+// What loads and atomic actions return, and what memory holds in the end.
+static inline void perform(const Known& k, const Accesses& a, const Derived& d) {
+    u8* memory = k.memory;
+    for (i64 row = a.first_row; row < a.last_row; row++) {
+        const int kind = d.kind[row], size = d.size[row];
+        const i64 end = a.first[row - a.first_row + 1];
+        for (i64 i = a.first[row - a.first_row]; i < end; i++) {
+            const Access one = a.access[i];
+            if (kind == STORE_KIND) {
+                write_bytes(memory + one.byte, size, d.value[one.slot]);
+                continue;
             }
+            const u64 old = d.expected[one.slot] = read_bytes(memory + one.byte, size);
+            if (kind == LOAD_KIND) continue;
+            const u64 left = atomic_value(d.op[row], size, old, d.value[one.slot]);
+            write_bytes(memory + one.byte, size, left);
         }
-        if (store < 0) continue;
-        const i64 episode = episode_of(w, e.what[store]);
-        k.memory[b] = held;
-        k.stored[b] = w.number[episode] * k.agents + d.episode_thread[w.first + episode];
     }
 }
 
@@ -365,7 +414,7 @@ static inline void note_expected(const Known& k, const Events& e, const Derived&
 static inline void reduce(const Known& k, Derived& d, const Work& w) {
     const i64 agents = k.agents;
     for (i64 n = 0; n < w.last - w.first; n++) {
-        const i64 agent = d.episode_thread[w.first + n];
+        const i64 agent = w.turn[n + 1].agent, number = w.turn[n + 1].number;
         const i64* needed = w.needed + n * agents;
         i64* clock = k.complete + agent * agents;
         d.wait_first[w.first + n] = d.waits;
@@ -388,21 +437,20 @@ static inline void reduce(const Known& k, Derived& d, const Work& w) {
                 if (needed[t] > clock[t]) clock[t] = needed[t];
             }
         }
-        i64* own = k.clocks + (agent * REMEMBERED + w.number[n] % REMEMBERED) * agents;
+        i64* own = k.clocks + (agent * REMEMBERED + number % REMEMBERED) * agents;
         for (i64 t = 0; t < agents; t++) own[t] = clock[t];
-        clock[agent] = w.number[n];
+        clock[agent] = number;
         k.come[agent]++;
     }
     d.wait_first[w.last] = d.waits;
 }
 
-// Keeps the loads after the last store of each byte, but for those that every agent knows to be
-// complete.
-static inline void remember(Known& k, const Events& e, const Derived& d, const Work& w,
-                            Room& room) {
+// Keeps the last store of each byte, and the loads after it but for those that every agent knows to
+// be complete.
+static inline void remember(Known& k, const Accesses& a, const Work& w, Room& room) {
     const i64 agents = k.agents;
-    i64* loaded = room.take<i64>(k.loads + e.count);
-    i64* loaded_number = room.take<i64>(k.loads + e.count);
+    i64* loaded = room.take<i64>(k.loads + a.bytes);
+    i64* loaded_number = room.take<i64>(k.loads + a.bytes);
     i64* latest = room.zeros<i64>(agents);
     i64* frontier = room.take<i64>(agents);
     for (i64 t = 0; t < agents; t++) {
@@ -412,20 +460,15 @@ static inline void remember(Known& k, const Events& e, const Derived& d, const W
     }
     i64 kept = 0, old = 0;
     for (i64 b = 0; b < bytes_of(k); b++) {
-        i64 since = e.first[b];
-        for (i64 i = since; i < e.first[b + 1]; i++)
-            if (is_store(e.what[i])) since = i + 1;
-        const bool stored = since > e.first[b] && is_store(e.what[since - 1]);
+        const Recent& recent = w.recent[a.interval[b]];
+        const Turn store = w.turn[recent.store];
+        if (recent.store) k.stored[b] = store.number * agents + store.agent;
         for (; old < k.loads && k.loaded[old] < (b + 1) * agents; old++) {
             const i64 agent = k.loaded[old] % agents;
-            if (!stored && k.loaded_number[old] > frontier[agent])
-                latest[agent] = k.loaded_number[old];
+            if (!recent.store && k.loaded_number[old] > frontier[agent])
+                need(latest, agent, k.loaded_number[old]);
         }
-        for (i64 i = since; i < e.first[b + 1]; i++) {
-            const i64 episode = episode_of(w, e.what[i]);
-            latest[d.episode_thread[w.first + episode]] = w.number[episode];
-        }
-        if (since == e.first[b + 1] && stored) continue;
+        for (i32 l = recent.load; l; l = w.load[l].before) need(latest, w.turn[w.load[l].episode]);
         for (i64 t = 0; t < agents; t++) {
             if (!latest[t]) continue;
             loaded[kept] = b * agents + t;
@@ -438,62 +481,51 @@ static inline void remember(Known& k, const Events& e, const Derived& d, const W
     k.loaded_number = loaded_number;
 }
 
-// Derives episodes w.first .. w.last-1 from their `events`.
-static inline void derive(Known& k, const Events& e, Derived& d, Work& w, bool more, Room& room) {
-    const i64 episodes = w.last - w.first, base = d.first_row[w.first];
-    w.slot = base * d.lanes;
-    w.slot_episode = room.take<i32>(d.first_row[w.last] * d.lanes - w.slot);
-    w.number = room.take<i64>(episodes);
+// Derives episodes w.first .. w.last-1 from their accesses. `more`: further episodes follow.
+static inline void derive(Known& k, const Accesses& a, Derived& d, Work& w, bool more, Room& room) {
+    const i64 episodes = w.last - w.first;
+    w.turn = room.take<Turn>(episodes + 1);
     w.needed = room.zeros<i64>(episodes * k.agents);
     w.implied = room.zeros<i64>(k.agents);
-    w.left = d.value;
+    w.recent = room.zeros<Recent>(a.interval[bytes_of(k)] + 1);
+    w.load = room.take<Load>(a.bytes + 1);
     for (i64 t = 0; t < k.agents; t++) w.implied[t] = k.come[t];
+    w.turn[0] = {0, 0};
     for (i64 n = 0; n < episodes; n++) {
-        w.number[n] = ++w.implied[d.episode_thread[w.first + n]];
-        const i64 first = d.first_row[w.first + n], last = d.first_row[w.first + n + 1];
-        for (i64 slot = first * d.lanes; slot < last * d.lanes; slot++)
-            w.slot_episode[slot - w.slot] = (i32)n;
+        const i32 agent = d.episode_thread[w.first + n];
+        w.turn[n + 1] = {agent, (i32)++w.implied[agent]};
     }
-    perform(k, e, d, w, room);
-    note_needs(k, e, d, w);
-    note_expected(k, e, d, w);
+    note_needs(k, a, d, w);
+    perform(k, a, d);
     reduce(k, d, w);
-    if (more) remember(k, e, d, w, room);
+    if (more) remember(k, a, w, room);
 }
 
-// Bytes that deriving takes at most, once the events are known.
-static inline i64 room_to_derive(const Known& k, const Derived& d, i64 events) {
-    const i64 rows = d.first_row[d.episodes];
-    return rows * d.lanes * (8 + 32 + 4) + d.episodes * (k.agents + 1) * 8 + k.agents * 24 +
-           (k.loads + events) * 16 + 256;
-}
-
-// The same for all of it, in parts.
-static inline i64 room_to_observe(const Known& k, const Derived& d, i64 events) {
-    const i64 rows = d.first_row[d.episodes], parts = d.episodes / DERIVED_EPISODES + 1;
-    const i64 exploded = events * 4 + bytes_of(k) * 8 + rows * d.lanes * 4 + 64;
-    return events * 10 + HISTORY + rows * d.lanes * 8 + 80 +
-           parts * (exploded + room_to_derive(k, d, events));
+// Bytes that deriving takes at most, once the accesses are known.
+static inline i64 room_to_derive(const Known& k, const Derived& d, i64 bytes) {
+    return d.episodes * (k.agents + 1) * 8 + k.agents * 24 + (bytes_of(k) + 2) * 8 + bytes * 8 +
+           (k.loads + bytes) * 16 + 256;
 }
 
 // Values of stores, and what is derived from the order of accesses. `more`: further episodes follow.
 // False: too little room; nothing is changed then but what all of this writes anew.
 static inline bool observe(Known& k, Derived& d, bool more, Room& room) {
-    Events all;
-    const i64 rows = d.first_row[d.episodes];
-    if (!explode(k, d, 0, rows, room, all)) return false;
+    Accesses all;
+    const i64 rows = d.first_row[d.episodes], parts = d.episodes / DERIVED_EPISODES + 1;
+    if (!collect(k, d, 0, rows, room, all)) return false;
     const i64 used = room.used;
-    room.take<u8>(room_to_observe(k, d, all.count));
+    room.take<u8>(room_to_assign(k, all) +
+                  parts * (room_to_collect(k, d) + room_to_derive(k, d, all.bytes)));
     if (!room.enough()) return false;
     room.used = used;
-    assign_versions(k, all, d, rows, room);
+    assign_versions(k, all, d, room);
     d.waits = 0;
     Work w{};
     for (; w.first < d.episodes; w.first = w.last) {
         w.last = w.first + DERIVED_EPISODES < d.episodes ? w.first + DERIVED_EPISODES : d.episodes;
-        Events part = all;
+        Accesses part = all;
         const bool whole = w.first == 0 && w.last == d.episodes;
-        if (!whole) explode(k, d, d.first_row[w.first], d.first_row[w.last], room, part);
+        if (!whole) collect(k, d, d.first_row[w.first], d.first_row[w.last], room, part);
         derive(k, part, d, w, more || w.last < d.episodes, room);
     }
     d.wait_first[d.episodes] = d.waits;
@@ -503,14 +535,14 @@ static inline bool observe(Known& k, Derived& d, bool more, Room& room) {
 // What is derived from the order alone, of a program that has its values, in one part. False: too
 // little room.
 static inline bool derive_all(Known& k, Derived& d, Room& room) {
-    Events e;
-    if (!explode(k, d, 0, d.first_row[d.episodes], room, e)) return false;
+    Accesses a;
+    if (!collect(k, d, 0, d.first_row[d.episodes], room, a)) return false;
     const i64 used = room.used;
-    room.take<u8>(room_to_derive(k, d, e.count));
+    room.take<u8>(room_to_derive(k, d, a.bytes));
     if (!room.enough()) return false;
     room.used = used;
     Work w{};
     w.last = d.episodes;
-    derive(k, e, d, w, false, room);
+    derive(k, a, d, w, false, room);
     return true;
 }

@@ -365,7 +365,7 @@ static inline bool write_rows(const Drawing& d, const Timetable& table, const i3
     rows.scope = room.take<u8>(rows.rows);
     rows.op = room.take<u8>(rows.rows);
     rows.address = room.take<i64>(rows.rows * lanes);
-    rows.value = room.take<u64>(rows.rows * lanes);
+    rows.value = room.zeros<u64>(rows.rows * lanes);
     rows.expected = room.zeros<u64>(rows.rows * lanes);
     rows.wait_first = room.take<i64>(episodes + 1);
     rows.wait_thread = room.take<i32>(2 * episodes * d.agents);
