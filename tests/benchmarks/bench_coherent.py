@@ -6,7 +6,8 @@ Five compiled kernels run on a device of four compute units and two banks of sha
 asked of memory is recorded once and then replayed, in turn with runs that are not recorded.
 Processor time counts, the best of N. Either takes the time of the engine and of the seam; the
 quotient is what compute units and front end add, and should be at most `LIMIT`. A replay makes the
-same transitions in the same ticks, which is checked.
+same transitions in the same ticks, which is checked. In turn with them, as many bare additions of
+64 masked lanes run as the kernel has wave instructions: the rate of the one to that of the other.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from gpu.memory.address_space import AddressSpace
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engine, load_system
 from gpu.memory.coherent.recording import Recording, replay
+from tests.benchmarks.bench_kernels import additions
 from tests.gpu.corpus.case import Case, Launch
 from tests.gpu.corpus.runner import run_case
 
@@ -64,20 +66,23 @@ def opened(
     return choose_engine(system, engine, space=space, optimised=True).memory
 
 
-def run(case: Case, memory: CoherentMemory) -> None:
-    run_case(case, Device(memory=memory))
+def run(case: Case, memory: CoherentMemory) -> int:
+    """Returns how many wave instructions there were."""
+    device = Device(memory=memory)
+    run_case(case, device)
     while memory.busy:
         memory.run(None)
+    return sum(sum(unit.statistics.by_unit) for unit in device.units)
 
 
 def measure(
     case: Case, system: LoadedSystem, engine: EngineChoice, repeat: int
-) -> tuple[float, float, Recording]:
-    """Best seconds of a run, of a replay, and what was recorded."""
+) -> tuple[float, float, float, Recording]:
+    """Best seconds of a run, of a replay, of the additions, and what was recorded."""
     memory = opened(system, engine)
     recording = memory.record()
-    run(case, memory)
-    runs, replays = [], []
+    count = run(case, memory)
+    runs, replays, bare = [], [], []
     for _ in range(repeat):
         fresh = opened(system, engine)
         runs.append(timed(lambda fresh=fresh: run(case, fresh)))  # type: ignore[misc]
@@ -87,7 +92,8 @@ def measure(
         replays.append(timed(lambda again=again: replay(recording, again)))  # type: ignore[misc]
         if (again.now, again.backend.tick) != (memory.now, memory.backend.tick):
             raise AssertionError(f"{case.name}: a replay took other ticks")
-    return min(runs), min(replays), recording
+        bare.append(additions(count))
+    return min(runs), min(replays), min(bare), recording
 
 
 def main() -> None:
@@ -98,18 +104,18 @@ def main() -> None:
     system = load_system(cus=4, tccs=2, native=True)
     for name in options.engine or ["python", "native"]:
         engine = EngineChoice(name)
-        total = [0.0, 0.0]
-        print(f"{name} engine: requests, seconds of a run, of a replay, quotient")
+        total = [0.0, 0.0, 0.0]
+        print(f"{name} engine: requests, seconds of a run, of a replay, quotient, additions")
         for case in cases():
-            ran, replayed, recording = measure(case, system, engine, options.repeat)
-            total[0] += ran
-            total[1] += replayed
+            ran, replayed, bare, recording = measure(case, system, engine, options.repeat)
+            for place, seconds in enumerate((ran, replayed, bare)):
+                total[place] += seconds
             print(
                 f"  {case.name:8} {recording.requests:6,} {ran:8.3f} {replayed:8.3f} "
-                f"{ran / replayed:6.2f}"
+                f"{ran / replayed:6.2f} {bare / ran:6.3f}"
             )
-        print(f"  together {total[0]:15.3f} {total[1]:8.3f} {total[0] / total[1]:6.2f}"
-              f"  (at most {LIMIT})")  # fmt: skip
+        print(f"  together {total[0]:15.3f} {total[1]:8.3f} {total[0] / total[1]:6.2f} "
+              f"{total[2] / total[0]:6.3f}  (at most {LIMIT})")  # fmt: skip
 
 
 if __name__ == "__main__":
