@@ -13,7 +13,7 @@ TINY inline void copy_part(u8* to, const u8* from, u64 bytes) {
     struct Half {
         u64 words[2];
     };
-    if (bytes > 64 || bytes < 16) {
+    if (bytes > 64 || bytes < sizeof(Half)) {
         __builtin_memcpy(to, from, bytes);
         return;
     }
@@ -29,60 +29,79 @@ TINY inline void copy_part(u8* to, const u8* from, u64 bytes) {
 struct Region {
     u64 offset;
     u64 bytes;
+    u64 kept;   // where it stands in a copy of all of them
+    u32 owner;  // 0: any step may change it, else 1 + the controller that a step has to reach
 };
 
 struct Regions {
-    static constexpr u32 ROOM = 192;
+    static constexpr u32 ROOM = 512;
     Region all[ROOM];
+    u32 first[MAX_NAMED + 2];  // by owner
     u32 count = 0;
     u64 bytes = 0;
     bool overflow = false;
 
-    void add(u64 offset, u64 length) {
+    void add(u64 offset, u64 length, u32 owner = 0) {
         if (!length) return;
-        if (count == ROOM) {
+        if (count == ROOM || owner > MAX_NAMED) {
             overflow = true;
             return;
         }
-        all[count++] = {offset, length};
+        all[count++] = {offset, length, 0, owner};
     }
     template <class T>
     void add(const Array<T>& array) {
         add(array.offset, array.count * sizeof(T));
     }
-    // In ascending order, and as one what is close together.
+    // By owner, in ascending order, and as one what is close together.
     void merge() {
+        const auto before = [](const Region& one, const Region& other) {
+            return one.owner != other.owner ? one.owner < other.owner : one.offset < other.offset;
+        };
         for (u32 i = 1; i < count; i++) {
             const Region moved = all[i];
             u32 at = i;
-            for (; at && all[at - 1].offset > moved.offset; at--) all[at] = all[at - 1];
+            for (; at && before(moved, all[at - 1]); at--) all[at] = all[at - 1];
             all[at] = moved;
         }
         u32 kept = 0;
         for (u32 i = 1; i < count; i++) {
             Region& last = all[kept];
             const u64 end = all[i].offset + all[i].bytes;
-            if (all[i].offset <= last.offset + last.bytes + 128) {
+            if (all[i].owner == last.owner && all[i].offset <= last.offset + last.bytes + 128) {
                 if (end > last.offset + last.bytes) last.bytes = end - last.offset;
             } else {
                 all[++kept] = all[i];
             }
         }
         if (count) count = kept + 1;
-        bytes = 0;
-        for (u32 i = 0; i < count; i++) bytes += all[i].bytes;
+        u32 at = 0;
+        for (u32 owner = 0; owner < MAX_NAMED + 2; owner++) {
+            first[owner] = at;
+            for (; at < count && all[at].owner == owner; at++) {
+                all[at].kept = bytes;
+                bytes += all[at].bytes;
+            }
+        }
     }
     void save(const u8* block, u8* to) const {
-        for (u32 i = 0; i < count; i++) {
-            copy_part(to, block + all[i].offset, all[i].bytes);
-            to += all[i].bytes;
+        for (u32 i = 0; i < count; i++)
+            copy_part(to + all[i].kept, block + all[i].offset, all[i].bytes);
+    }
+    void restore(u8* block, const u8* from) const { restore(block, from, 0, count); }
+    // What a step changed that reached these controllers, a bit each.
+    void restore_reached(u8* block, const u8* from, u64 controllers) const {
+        restore(block, from, 0, first[1]);
+        for (u64 left = controllers; left; left &= left - 1) {
+            const u32 owner = 1 + static_cast<u32>(__builtin_ctzll(left));
+            restore(block, from, first[owner], first[owner + 1]);
         }
     }
-    void restore(u8* block, const u8* from) const {
-        for (u32 i = 0; i < count; i++) {
-            copy_part(block + all[i].offset, from, all[i].bytes);
-            from += all[i].bytes;
-        }
+
+private:
+    void restore(u8* block, const u8* from, u32 begin, u32 end) const {
+        for (u32 i = begin; i < end; i++)
+            copy_part(block + all[i].offset, from + all[i].kept, all[i].bytes);
     }
 };
 
@@ -102,16 +121,25 @@ inline void add_system(const Context& x, Regions& regions) {
 inline void add_controllers(const Context& x, Regions& regions) {
     constexpr u64 RUNNING = offsetof(Controller, busy_tick);
     for (u32 id = 0; id < x.s->controllers; id++)
-        regions.add(offset_of(x, controller(x, id)) + RUNNING, CONTROLLER_STRIDE - RUNNING);
+        regions.add(offset_of(x, controller(x, id)) + RUNNING, CONTROLLER_STRIDE - RUNNING, 1 + id);
 }
 
 inline void add_cache(const Context& x, Regions& regions, const CacheMemory& c) {
     constexpr u64 CLOCK = offsetof(CacheMemory, clock);
-    regions.add(offset_of(x, c) + CLOCK, offsetof(CacheMemory, start_index_bit) - CLOCK);
-    if (c.alu_room) regions.add(offset_of(x, c.alu_used), sizeof c.alu_used);
-    regions.add(c.frames, c.sets * c.ways * sizeof(u32));
-    regions.add(c.free, c.sets * sizeof(u32));
-    regions.add(c.touched, c.sets * (c.tree_words ? c.tree_words : c.ways) * sizeof(u64));
+    const u32 owner = 1 + c.controller;
+    regions.add(offset_of(x, c) + CLOCK, offsetof(CacheMemory, start_index_bit) - CLOCK, owner);
+    if (c.alu_room) regions.add(offset_of(x, c.alu_used), sizeof c.alu_used, owner);
+    regions.add(c.frames, c.sets * c.ways * sizeof(u32), owner);
+    regions.add(c.free, c.sets * sizeof(u32), owner);
+    regions.add(c.touched, c.sets * (c.tree_words ? c.tree_words : c.ways) * sizeof(u64), owner);
+}
+
+inline void add_buffers(const Context& x, Regions& regions) {
+    for (u32 i = 0; i < x.s->buffers; i++) {
+        const u32 consumer = owner_of_buffer(x, i);
+        regions.add(offset_of(x, x.buffers[i]), sizeof(MessageBuffer),
+                    consumer == NIL ? 0 : 1 + consumer);
+    }
 }
 
 // `engines`: agents with DMA sequencers. Each has one transfer at a time, and of those that are free the
@@ -120,14 +148,17 @@ inline void add_requesters(const Context& x, Regions& regions, u32 engines) {
     const RequesterParts& parts = requester_parts(x);
     regions.add(x.s->requester_parts.offset, offsetof(RequesterParts, scratch));
     regions.add(offset_of(x, parts.transfers_used), sizeof parts.transfers_used);
-    regions.add(parts.requesters);
+    for (u32 i = 0; i < x.s->requesters; i++) {
+        const Requester& r = requester_at(x, i);
+        regions.add(offset_of(x, r), sizeof r, 1 + r.controller);
+    }
     regions.add(parts.clients);
     regions.add(parts.marks);
     regions.add(parts.transfers.offset, u64{engines} * TRANSFER_ROOM);
     regions.add(parts.free_transfers.offset, u64{engines} * sizeof(u32));
 }
 
-// The slots of pools that were taken: where they begin, and bytes.
+// The slots of pools that were taken, and the locks: where they begin, and bytes.
 template <class F>
 inline void each_taken(const Context& x, F f) {
     const System& s = *x.s;
@@ -144,6 +175,10 @@ inline void each_taken(const Context& x, F f) {
     const RequesterParts& parts = requester_parts(x);  // slot 0 of these is none
     f(parts.accesses.offset, u64{parts.accesses_used + 1} * sizeof(Access));
     f(parts.requests.offset, u64{parts.requests_used + 1} * sizeof(LineRequest));
+    for (u32 id = 0; id < s.controllers; id++) {
+        const Controller& c = controller(x, id);
+        if (c.locked) f(offset_of(x, *controller_locks(x, c)), c.locked * sizeof(LineLock));
+    }
 }
 
 inline u64 taken_bytes(const Context& x) {
@@ -176,7 +211,7 @@ inline Regions state_regions(const Context& x, u32 engines) {
     regions.add(s.engine.pending);
     regions.add(s.engine.wakes.offset, 2 * sizeof(u64));
     regions.add(s.engine.wheel.offset, slots_in_use(x) * sizeof(WheelSlot));
-    regions.add(s.message_buffers);
+    add_buffers(x, regions);
     for (u32 i = 0; i < s.ports; i++) {
         if (x.ports[i].bus)
             regions.add(s.network_ports.offset + i * sizeof(NetworkPort), sizeof(NetworkPort));
@@ -188,14 +223,13 @@ inline Regions state_regions(const Context& x, u32 engines) {
     regions.add(s.entries);
     regions.add(s.records);
     regions.add(s.places.offset, u64{s.lines.used} * s.place_stride);
-    regions.add(s.stalls);
+    regions.add(s.stalls.offset, u64{s.lines.used} * s.stall_rows * sizeof(StallList));
     regions.add(s.library.timers);
     regions.add(s.library.alarms);
     regions.add(s.memory.state);
     regions.add(s.memory.image);
     const ControllerParts& parts = controller_parts(x);
     regions.add(parts.waiting);
-    regions.add(parts.locks);
     regions.add(parts.tracked);
     regions.add(s.controller_parts);
     add_requesters(x, regions, engines);

@@ -67,6 +67,8 @@ inline u64 forgotten(Model& m) {
         pool(s.records.at(m.x, i));
     }
     array(s.counts.offset, s.counts.count * 8);
+    const Array<LineLock>& locks = controller_parts(m.x).locks;
+    array(locks.offset, locks.count * sizeof(LineLock));
     for (u32 i = 0; i < s.caches; i++)
         array(offset_of(m.x, m.x.caches[i].counts), sizeof m.x.caches[i].counts);
     const RequesterParts& parts = requester_parts(m.x);
