@@ -20,16 +20,16 @@ struct BitWriter {
 
     BitWriter(u8* to, u64 room) : start(to), end(to + room - BITS_ROOM), at(to) {}
 
+    // Words as wide as those that are read of it, so that reading need not wait for several.
     TINY void put(u64 value, u32 bits) {
-        INVARIANT(bits <= 32 && !(value >> bits));
+        INVARIANT(bits <= MOST_BITS && !(value >> bits));
         held |= value << count;
         count += bits;
-        if (UNLIKELY(count >= 32)) {
-            const u32 low = static_cast<u32>(held);
-            __builtin_memcpy(at, &low, 4);
-            at = at + 4 < end ? at + 4 : end;
-            held >>= 32;
-            count -= 32;
+        if (UNLIKELY(count >= 64)) {
+            __builtin_memcpy(at, &held, 8);
+            at = at + 8 < end ? at + 8 : end;
+            count -= 64;
+            held = value >> (bits - count);
         }
     }
 

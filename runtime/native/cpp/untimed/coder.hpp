@@ -125,7 +125,7 @@ struct Writer {
         }
         BitReader in(origin->code);
         in.at = part.from;
-        for (; in.at + 32 <= part.to;) out.put(in.get(32), 32);
+        while (in.at + MOST_BITS <= part.to) out.put(in.get(MOST_BITS), MOST_BITS);
         const u32 rest = static_cast<u32>(part.to - in.at);
         out.put(in.get(rest), rest);
         return true;
