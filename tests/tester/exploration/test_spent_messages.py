@@ -1,0 +1,60 @@
+"""Messages of a protocol's own type that are spent in several buffers of one machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tester.exploration.exploration import Verdict, explore
+from tester.exploration.native_search import Rules
+from tester.exploration.small_system import Bounds
+from tests.tester.native.solo import load
+
+PARTS = {
+    "parameters": "MessageBuffer * evens; MessageBuffer * odds;",
+    "types": """
+      structure(Note, interface="Message") {
+        Addr addr; bool Odd; MachineID Sender; MessageSizeType MessageSize;
+        bool functionalRead(Packet *pkt) { return false; }
+        bool functionalWrite(Packet *pkt) { return false; } }""",
+    "events": "Even; Odd; Other;",
+    "ports": """
+      out_port(evens_out, Note, evens); out_port(odds_out, Note, odds);
+      in_port(evens_in, Note, evens, rank=3) {
+        if (evens_in.isReady(clockEdge())) { peek(evens_in, Note) {
+          Addr a := in_msg.addr;
+          if (in_msg.Odd) { trigger(Event:Other, a, getEntry(a), TBEs[a]); }
+          else { trigger(Event:Even, a, getEntry(a), TBEs[a]); } } } }
+      in_port(odds_in, Note, odds, rank=2) {
+        if (odds_in.isReady(clockEdge())) { peek(odds_in, Note) {
+          Addr a := in_msg.addr;
+          if (in_msg.Odd) { trigger(Event:Odd, a, getEntry(a), TBEs[a]); }
+          else { error("an even one"); } } } }""",
+    "actions": """
+      action(e_popEven, "e") { evens_in.dequeue(clockEdge()); }
+      action(o_popOdd, "o") { odds_in.dequeue(clockEdge()); }
+      action(t_note, "t") {
+        enqueue(evens_out, Note, 1) { out_msg.addr := address; out_msg.Odd := false; }
+        enqueue(odds_out, Note, 1) { out_msg.addr := address; out_msg.Odd := true; } }""",
+    "on_store": "t_note;",
+    "transitions": """
+      transition({I, W, V}, Even) { e_popEven; }
+      transition({I, W, V}, Odd) { o_popOdd; }""",
+}
+"""Every store sends two notes to the cache itself, and each arrives without effect."""
+
+
+def test_each_buffer_has_a_condition_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "noting").mkdir()
+    noting = load(tmp_path / "noting", monkeypatch, **PARTS)
+    bounds = Bounds(caches=1, locations=1)
+    some = explore(noting, bounds, Rules(bound=2))
+    every = explore(noting, bounds, Rules(bound=2, local_steps=False))
+    assert some.system.spent == {"L1Cache.Even", "L1Cache.Odd"}
+    assert some.verdict is every.verdict is Verdict.EXHAUSTED
+    assert some.statistics.states < every.statistics.states
+    events = {noting.info.machines[0].EVENTS.name_of(cell.event) for cell in every.cells}
+    assert events == {"Load", "Store", "Filled", "Even", "Odd"}
