@@ -255,9 +255,9 @@ class NativeSearch:
         return bool(self._library.explore_script(self._handle, given.ctypes.data))
 
     def outcomes(self) -> list[tuple[tuple[int, ...], int]]:
-        """What registers held at the end of all programs, as numbers of values, and a state."""
+        """What registers held at the end of all programs, and a state."""
         count = self._library.explore_outcomes(self._handle, None, None, 0)
-        registers = np.zeros((count, THREAD_REGISTERS), np.uint8)
+        registers = np.zeros((count, THREAD_REGISTERS), np.uint64)
         states = np.zeros(count, np.uint32)
         self._library.explore_outcomes(
             self._handle, registers.ctypes.data, states.ctypes.data, count

@@ -133,5 +133,21 @@ class ThreadWord(IntEnum):
     """The head of a script."""
 
     PREPARES = 0
-    TOKENS = 1
-    REGISTER_COUNT = 2
+    REGISTER_COUNT = 1
+
+
+class ActionWord(IntEnum):
+    """What a thread does. OFFSET: of its first byte in all lines; WAY: of an atomic operation."""
+
+    OPERATION = 0
+    WHERE = 1
+    """The location that the first byte lies in."""
+    OFFSET = 2
+    SIZE = 3
+    """Bytes."""
+    VALUE = 4
+    """That is stored, or the operand."""
+    REGISTER = 5
+    OVERLAP = 6
+    WAY = 7
+    COMPARE = 8

@@ -37,6 +37,7 @@ def headers() -> dict[Path, str]:
             each_word(native.ChoiceWord),
             each_word(native.StatWord),
             each_word(native.ThreadWord),
+            each_word(native.ActionWord),
         ),
         TESTER_CLIENTS.include_root / "exploration" / "invariants" / "words.hpp": header(
             __spec__.name,

@@ -90,7 +90,7 @@ def bind(
     settings: Mapping[str, object] | None = None,
 ) -> Bound:
     """Raises ScenarioError; DescriptionError for ``settings``, which come before the text's."""
-    _check_headings(scenario, protocol)
+    check_headings(scenario, protocol)
     description = _described(scenario, protocol, settings or {})
     try:
         return Bound(scenario, protocol, description, cast_of(protocol, description))
@@ -107,7 +107,7 @@ def cast_of(protocol: LoadedProtocol, description: SystemDescription) -> Cast:
     return Cast(agents, tuple(able[group] for group in groups), rules.isolation_groups)
 
 
-def _check_headings(scenario: syntax.Scenario, protocol: LoadedProtocol) -> None:
+def check_headings(scenario: syntax.Scenario, protocol: LoadedProtocol) -> None:
     """Whether a text is for this protocol, and its delays exist. Raises ScenarioError."""
     of_kernels = scenario.of_kernels()
     if of_kernels is not None:

@@ -1,10 +1,9 @@
 """A racy scenario as a script that the agents of an exploration follow.
 
-An exploration has locations of 4 bytes and numbers for values; a scenario that has anything else
-is refused. Atomic operations act on these numbers, which are then all values up to the largest that
-can come of them; operations that no such numbers follow (of bits, subtractions, wrapping counters)
-are refused. Invariant: steps, waits and what is read at the end are those of the program that
-`gpu-tester litmus` runs, so both judge the same.
+The bytes of an exploration are then what the scenario stores, so accesses of 1 to 8 bytes may
+overlap and atomic operations act on values. Invariant: steps, waits and what is read at the end are
+those of the program that `gpu-tester litmus` runs, so both judge the same; what cannot be followed
+in every order is refused.
 """
 
 from __future__ import annotations
@@ -16,29 +15,29 @@ from typing import Final
 import numpy as np
 
 from protocols.loader import LoadedProtocol
-from runtime.types.atomic_op import AtomicKind
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Outcome, Term
 from tester.errors import ConfigError
-from tester.exploration.native_words import THREAD_REGISTERS, THREAD_STEPS
-from tester.exploration.small_system import Bounds, SmallSystem, small_system
-from tester.litmus.binding import DEFAULT_KEY, Bound, cast_of
-from tester.program.program import ATOMIC, IN_ORDER, LOAD, PLAIN, STORE, Program
-from tester.scenario_text.placement import places_of
+from tester.exploration.native_words import THREAD_REGISTERS, THREAD_STEPS, ActionWord
+from tester.exploration.small_system import LINE_BYTES, Bounds, SmallSystem, small_system
+from tester.litmus.binding import DEFAULT_KEY, Bound, cast_of, check_headings
+from tester.program.program import (
+    ATOMIC,
+    BARE,
+    CONTINUES,
+    DMA,
+    IN_ORDER,
+    LOAD,
+    PLAIN,
+    STORE,
+    Program,
+)
+from tester.scenario_text.placement import Addresses, Cast, places_of
 from tester.scenario_text.to_program import Lowered
 
 _BYTES: Final = 4
-_LOCATIONS: Final = 4
-"""In a line of 16 bytes."""
+"""Of a location of an exploration."""
 _NO_REGISTER: Final = 0xFF
-_FIRST: Final = 2
-"""The number of the first value: tokens stand behind two others."""
-_MOST_VALUES: Final = 62
-_TAKING: Final = (
-    *(AtomicKind.MIN, AtomicKind.MAX, AtomicKind.UMIN, AtomicKind.UMAX),
-    *(AtomicKind.EXCHANGE, AtomicKind.CAS),
-)
-"""Operations after which memory has the old value or the operand."""
 _OPERATION: Final = {LOAD: 0, STORE: 1, ATOMIC: 2}
 """By kind of an action: the operation of `tester.exploration.operations`."""
 
@@ -46,32 +45,23 @@ _OPERATION: Final = {LOAD: 0, STORE: 1, ATOMIC: 2}
 @dataclass(frozen=True)
 class Script:
     """``bound``: the scenario on the explored system. ``words``: as the native search takes them.
-    ``values``: the numbers of a scenario by their numbers in the search; ``registers``: the terms
-    by theirs."""
+    ``registers``: the terms by their numbers in the search."""
 
     bound: Bound
     system: SmallSystem
     words: tuple[int, ...]
-    values: tuple[int, ...]
     registers: tuple[Term, ...]
 
     def outcome(self, registers: Sequence[int]) -> Outcome:
         """What the registers of a search stand for."""
-        return {
-            term: self.values[number]
-            for term, number in zip(self.registers, registers, strict=False)
-        }
+        return dict(zip(self.registers, registers, strict=False))
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    kind: int
-    where: int
-    value: int
-    row: int
-    overlaps: bool
-    way: int
-    compare: int
+    """``words``: of `ActionWord`. ``needs``: (agent, steps of it)."""
+
+    words: tuple[int, ...]
     needs: tuple[tuple[int, int], ...]
 
 
@@ -87,63 +77,93 @@ def script_of(
     lines may begin in any cache. Raises ConfigError for what cannot be explored, ScenarioError."""
     if not scenario.racy:
         raise ConfigError("a scenario without conditions has nothing that exploration decides")
-    lines, locations = _extent(scenario)
-    system = _system(protocol, len(scenario.columns), lines, locations, tuple(assignments))
+    check_headings(scenario, protocol)
+    lines, locations = _extent(scenario, protocol.description.line_size)
+    system = _system(protocol, scenario, lines, locations, assignments)
     bound = Bound(scenario, protocol, system.description, cast_of(protocol, system.description))
     _, lowered = bound.leg(DEFAULT_KEY, overlap=overlap)
     return _script(bound, system, lowered, prepares)
 
 
-def _extent(scenario: syntax.Scenario) -> tuple[int, int]:
-    """Lines, and locations of each: as few as there is room for what the scenario touches."""
-    places = list(places_of(scenario))
-    reach = max((place.offset // _BYTES + 1 for place in places), default=1)
-    if reach > _LOCATIONS:
+def _extent(scenario: syntax.Scenario, line_size: int) -> tuple[int, int]:
+    """Lines, and locations of each: as few as there is room for what the scenario touches.
+    ``line_size``: of the protocol's own system, so that what shares a line there does here."""
+    addresses = Addresses(scenario, line_size)
+    ranges = [(addresses.of(place), syntax.DEFAULT_BYTES) for place in places_of(scenario)]
+    accesses = [step.operation for step in scenario.steps()]
+    ranges += [
+        (addresses.of(each.place), each.bytes)
+        for each in accesses
+        if isinstance(each, syntax.Access)
+    ]
+    reach = max((address % line_size + size for address, size in ranges), default=1)
+    if reach > LINE_BYTES:
         raise ConfigError(
-            f"the scenario reaches {reach * _BYTES} bytes behind a name: explored lines have "
-            f"{_LOCATIONS * _BYTES}"
+            f"the scenario reaches {reach} bytes into a line: explored lines have {LINE_BYTES}"
         )
-    return len({place.name for place in places}), reach
+    return len({address // line_size for address, _ in ranges}), -(-reach // _BYTES)
 
 
 def _system(
     protocol: LoadedProtocol,
-    threads: int,
+    scenario: syntax.Scenario,
     lines: int,
     locations: int,
-    assignments: tuple[tuple[str, object], ...],
+    assignments: Sequence[tuple[str, object]],
 ) -> SmallSystem:
-    """The smallest one with a processor for each thread, and with room for all lines in caches."""
+    """The smallest one with a processor for each thread that no engine runs, and with room for all
+    lines in caches, but for what is set."""
     ways = {
         f"machine.{name}.cache.{cache}.ways": 1 << (lines - 1).bit_length()
         for name, machine in protocol.description.machines.items()
         if machine.as_many_as is None
         for cache in machine.caches
     }
-    assignments = tuple((ways | dict(assignments)).items())
-    for caches in range(1, threads + 1):
+    stated = {setting.path: setting.value for setting in scenario.settings}
+    wanted = tuple((ways | dict(assignments) | stated).items())
+    for caches in range(1, len(scenario.columns) + 1):
         bounds = Bounds(
-            caches, lines, locations, operations=("load", "store"), assignments=assignments
+            caches,
+            lines,
+            locations,
+            operations=("load", "store"),
+            engines=True,
+            assignments=wanted,
         )
         system = small_system(protocol, bounds, symmetry=False)
-        if sum(not agent.relaxed for agent in system.agents) >= threads:
-            return replace(system, private=frozenset())  # outcomes are judged, not permissions
+        cast = cast_of(protocol, system.description)
+        engines = {agent.name for agent in cast.agents if agent.kind == DMA}
+        names = [column.agent or column.name for column in scenario.columns]
+        threads = sum(name not in engines for name in names)
+        if len(cast.processors()) >= threads:
+            return _without_idle_engines(system, engines - set(names))
     raise ConfigError(f"{protocol.identity.name} has no {threads} processors to explore")
+
+
+def _without_idle_engines(system: SmallSystem, idle: set[str]) -> SmallSystem:
+    """Outcomes are judged, not permissions."""
+    agents = [number for number, agent in enumerate(system.agents) if agent.name not in idle]
+    (renaming,) = system.renamings
+    first = renaming[: len(renaming) - len(system.agents)]
+    return replace(
+        system,
+        agents=tuple(system.agents[number] for number in agents),
+        renamings=((*first, *range(len(agents))),),
+        private=frozenset(),
+    )
 
 
 def _script(bound: Bound, system: SmallSystem, lowered: Lowered, prepares: bool) -> Script:
     program = lowered.program
-    _check(program)
-    first_line = {line: n for n, line in enumerate(_lines(program))}
-    values = _values(program)
+    _check(program, bound.cast)
     registers = tuple(lowered.observables)
     if len(registers) > THREAD_REGISTERS:
         raise ConfigError(f"{len(registers)} registers and places, of at most {THREAD_REGISTERS}")
     of_row = {slot.rows[0]: n for n, slot in enumerate(lowered.observables.values())}
-    steps = _steps(program, first_line, system.bounds.locations)
+    steps = _steps(program, system.bounds.locations, of_row)
     names = [agent.name for agent in program.agents]
     numbers = [names.index(agent.name) for agent in system.agents]
-    words = [int(prepares), len(values), len(registers)]
+    words = [int(prepares), len(registers)]
     for number in numbers:
         mine = steps.get(number, [])
         if len(mine) > THREAD_STEPS:
@@ -151,86 +171,66 @@ def _script(bound: Bound, system: SmallSystem, lowered: Lowered, prepares: bool)
         words.append(len(mine))
         for step in mine:
             needs = dict(step.needs)
-            adds = step.kind == ATOMIC and step.way == AtomicKind.ADD
-            compares = step.kind == ATOMIC and step.way == AtomicKind.CAS
-            words += [
-                _OPERATION[step.kind],
-                step.where,
-                step.value if adds else _FIRST + values.index(step.value),
-                of_row.get(step.row, _NO_REGISTER),
-                int(step.overlaps),
-                step.way,
-                _FIRST + values.index(step.compare) if compares else 0,
-                *(needs.get(other, 0) for other in numbers),
-            ]
+            words += [*step.words, *(needs.get(other, 0) for other in numbers)]
     idle = set(steps) - set(numbers)
     if idle:
         raise ConfigError(f"{names[min(idle)]} is no agent that exploration knows")
-    return Script(bound, system, tuple(words), values, registers)
+    return Script(bound, system, tuple(words), registers)
 
 
-def _values(program: Program) -> tuple[int, ...]:
-    """All that memory may hold. Raises ConfigError if they are too many."""
-    atomic = program.action_kind == ATOMIC
-    if not atomic.any():
-        stored = program.store_value[program.action_kind == STORE, 0].tolist()
-        return tuple(dict.fromkeys((0, *stored)))
-    adds = atomic & (program.action_op == AtomicKind.ADD)
-    cas = atomic & (program.action_op == AtomicKind.CAS)
-    added = sum(program.store_value[adds, 0].tolist())
-    taken = program.store_value[~adds & (program.action_kind != LOAD), 0].tolist()
-    most = max([0, *taken, *program.expected[cas, 0].tolist()]) + added
-    if most >= _MOST_VALUES:
-        raise ConfigError(
-            f"atomic operations may lead to the value {most}: with such operations, values up to "
-            f"{_MOST_VALUES - 1} can be explored"
-        )
-    return tuple(range(most + 1))
-
-
-def _check(program: Program) -> None:
+def _check(program: Program, cast: Cast) -> None:
     """Raises ConfigError for what an exploration of scripts does not know."""
-    for row in np.flatnonzero(program.action_kind == ATOMIC).tolist():
-        way = int(program.action_op[row])
-        if way != AtomicKind.ADD and way not in _TAKING:
-            name = AtomicKind.members()[way].lower()
-            raise ConfigError(f"atomic operations of kind {name} cannot be explored")
-    if (program.action_scope & ~np.uint8(IN_ORDER)).any() or not (
-        program.episode_scope & PLAIN
-    ).all():
-        raise ConfigError("only plain accesses of processors can be explored")
-    odd = (program.action_size != _BYTES) | (program.lane_address[:, 0] % _BYTES != 0)
-    if odd.any():
-        raise ConfigError(
-            f"accesses of a size other than {_BYTES} aligned bytes cannot be explored"
-        )
+    if (program.action_scope & np.uint8(CONTINUES)).any():
+        raise ConfigError("accesses of more than 8 bytes cannot be explored")
+    if (program.action_scope & ~np.uint8(IN_ORDER)).any():
+        raise ConfigError("only plain accesses can be explored: no scopes, fetches, quiet ones")
+    for episode in range(program.episodes):
+        agent = cast.agents[program.episode_thread[episode]]
+        scope = int(program.episode_scope[episode])
+        if scope & ~BARE != (0 if agent.kind == DMA else PLAIN):
+            raise ConfigError(
+                f"only single accesses of processors and engines can be explored, not what "
+                f"{agent.name} does"
+            )
+        later = program.action_scope[list(program.actions_of(episode))[1:]]
+        if not (later & IN_ORDER).all():
+            raise ConfigError(
+                f"{agent.name} has several operations under way at once (begin .. end, "
+                "acquire .. release): that cannot be explored"
+            )
 
 
-def _lines(program: Program) -> list[int]:
-    """In the order of their addresses."""
-    addresses = program.lane_address[:, 0]
-    return sorted({address - address % program.line_size for address in addresses.tolist()})
-
-
-def _steps(program: Program, lines: dict[int, int], locations: int) -> dict[int, list[_Step]]:
-    """By agent of the program. A step needs that many steps of another agent."""
+def _steps(program: Program, locations: int, registers: dict[int, int]) -> dict[int, list[_Step]]:
+    """By agent of the program. A step needs that many steps of another agent. ``registers``: of
+    rows."""
     found: dict[int, list[_Step]] = {}
     ends: dict[int, list[int]] = {}
+    addresses = program.lane_address[:, 0]
+    lines = np.unique(addresses // LINE_BYTES).tolist()
     for episode in range(program.episodes):
         agent = int(program.episode_thread[episode])
         mine = found.setdefault(agent, [])
         needs = tuple((other, ends[other][count - 1]) for other, count in program.waits_of(episode))
-        stored = -1
+        stored = range(0)
         for row in program.actions_of(episode):
-            address = int(program.lane_address[row, 0])
-            line, offset = lines[address - address % program.line_size], address
-            where = line * locations + offset % program.line_size // _BYTES
+            address, size = int(addresses[row]), int(program.action_size[row])
+            offset = address % LINE_BYTES
+            line = lines.index(address // LINE_BYTES)
             kind = int(program.action_kind[row])
-            overlaps = kind == LOAD and stored not in (-1, where)
-            value, compare = int(program.store_value[row, 0]), int(program.expected[row, 0])
-            way = int(program.action_op[row])
-            mine.append(_Step(kind, where, value, row, overlaps, way, compare, needs))
+            alone = not stored or address + size <= stored.start or stored.stop <= address
+            words = {
+                ActionWord.OPERATION: _OPERATION[kind],
+                ActionWord.WHERE: line * locations + offset // _BYTES,
+                ActionWord.OFFSET: line * LINE_BYTES + offset,
+                ActionWord.SIZE: size,
+                ActionWord.VALUE: int(program.store_value[row, 0]),
+                ActionWord.REGISTER: registers.get(row, _NO_REGISTER),
+                ActionWord.OVERLAP: int(kind == LOAD and bool(stored) and alone),
+                ActionWord.WAY: int(program.action_op[row]),
+                ActionWord.COMPARE: int(program.expected[row, 0]),
+            }
+            mine.append(_Step(tuple(words[word] for word in ActionWord), needs))
             if kind == STORE:
-                stored = where
+                stored = range(address, address + size)
         ends.setdefault(agent, []).append(len(mine))
     return found

@@ -11,17 +11,22 @@ import pytest
 from protocols.loader import load_protocol
 from runtime.native.system import ChoiceKind
 from slicc.scenario_text.conditions import Model
+from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.parser import parse_scenario, read_scenario
 from slicc.scenario_text.syntax import Scenario
 from slicc.source import SourceFile
+from tester.campaign.campaign import Campaign, Options
 from tester.errors import ConfigError
 from tester.exploration.native_search import Rules
 from tester.exploration.report import Namer
+from tester.litmus.binding import bind
 from tester.litmus.every_run import EveryRun, as_lines, explore_scenario
 from tester.litmus.script import script_of
+from tester.litmus.series import run_series
 from tester.litmus.shipped import shipped_folder
 from tests.planted.bugs import BUGS
 from tests.tester.exploration.systems import protocol
+from tests.tester.scenarios import native_engine
 
 SMALL = Rules(most_states=400_000)
 BY_NAME = {bug.name: bug for bug in BUGS}
@@ -76,6 +81,44 @@ def test_operations_act_on_values() -> None:
     script = script_of(parsed(text), protocol("MI"), (), overlap=False, prepares=False)
     found = explore_scenario(script, Model.sc, SMALL)
     assert found.whole and not found.failed and seen(found) == found.judge.allowed
+
+
+SIZES = (
+    "store x = 0x0102030405060708 (8 bytes) | load x+3 -> r0 (2 bytes)\n | load x -> r1 (1 byte)",
+    "store x+1 = 0x0102 (2 bytes) | store x = 0x03040506\nload x -> r0 | load x+2 -> r1 (1 byte)",
+    "atomic xor x 5 -> r0 | store x+1 = 7 (1 byte)\natomic sub x 6 -> r1 |",
+)
+"""Accesses of 1 to 8 bytes that overlap, and values that wrap around."""
+
+
+@pytest.mark.parametrize("of", ["MSI", "MI"])
+@pytest.mark.parametrize("rows", SIZES)
+def test_sizes_that_overlap_end_exactly_as_sc_allows(of: str, rows: str) -> None:
+    text = f'scenario "s"\n\nP0 | P1\n{rows}\n\nexists x = 0\n'
+    script = script_of(parsed(text), protocol(of), (), overlap=False, prepares=True)
+    found = explore_scenario(script, Model.sc, SMALL)
+    assert found.whole and not found.failed
+    assert found.judge.allowed is not None and seen(found) == found.judge.allowed
+
+
+ENGINES = (
+    "store x = 0x0102030405060708 (8 bytes) | load x+3 -> r0 (2 bytes)\n | load x+2 -> r1",
+    "load x -> r0 (8 bytes) | store x+3 = 258 (2 bytes)\nload x -> r1 | store x = 5",
+)
+
+
+@pytest.mark.parametrize("rows", ENGINES)
+def test_runs_with_an_engine_end_as_some_explored_one_does(rows: str) -> None:
+    """What many timed runs end with is among what all runs end with."""
+    scenario = parsed(f'scenario "s"\n\nP0 | dma0\n{rows}\n\nexists x = 0\n')
+    script = script_of(scenario, protocol("MI"), (), overlap=False, prepares=True)
+    found = explore_scenario(script, Model.sc, SMALL)
+    assert found.whole and found.judge.allowed is None
+    engine = native_engine("MI")
+    campaign = Campaign(protocol("MI"), Options(1, 1), engine)
+    runs = run_series(bind(scenario, protocol("MI")), engine, campaign, 60, 1, Model.sc)
+    assert runs.failed is None and len(runs.seen) > 1
+    assert set(runs.seen) <= seen(found)
 
 
 def test_overtaking_loads_make_possible_what_tso_allows_besides() -> None:
@@ -139,13 +182,13 @@ def test_what_was_not_explored_is_not_called_never() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("atomic xor x 1 -> r0 | load x -> r1", "atomic operations of kind xor"),
-        ("atomic add x 60 -> r0 | atomic add x 2 -> r1", "may lead to the value 62"),
+        ("store x+13 = 1 | load x -> r1", "reaches 17 bytes into a line"),
+        ("store x = 1 (16 bytes) | load x -> r1", "more than 8 bytes"),
+        ("load x -> r2 instruction | load x -> r1", "no scopes, fetches"),
         (
-            "store x = 1 (1 byte) | load x -> r1 (1 byte)",
-            "accesses of a size other than 4 aligned bytes",
+            "begin |\nstore x = 1 |\nstore x+4 = 1 |\nend |\n| load x -> r1",
+            r"cpu0 has several operations under way at once",
         ),
-        ("store x+64 = 1 | load x -> r1", "explored lines have 16"),
     ],
 )
 def test_what_cannot_be_explored_is_refused(rows: str, message: str) -> None:
@@ -153,10 +196,33 @@ def test_what_cannot_be_explored_is_refused(rows: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         script_of(
             parsed(text),
-            protocol("MSI"),
+            protocol("MESI_Two_Level"),
             (),
             overlap=False,
             prepares=True,
+        )
+
+
+def test_headings_are_heeded() -> None:
+    """A set cache of one frame has room for one of two lines."""
+    rows = "P0 | P1\nstore x = 1 | load y -> r0\nload y -> r1 |\n\nexists P1:r0 = 1\n"
+    ways = "set machine.L1Cache.cache.cacheMemory.ways = 1"
+
+    def states(headings: str) -> int:
+        text = parsed(f'scenario "s"\n{headings}\n\n{rows}')
+        script = script_of(text, protocol("MSI"), (), overlap=False, prepares=False)
+        return explore_scenario(script, Model.sc, SMALL).statistics.states
+
+    assert states(ways) > states("")
+    with pytest.raises(ScenarioError, match="the scenario is for MI, the protocol is MSI"):
+        states("protocol MI")
+    kernels = 'scenario "k"\nmodel hsa\n\nP0 @ group 0 | P1\nstore x = 1 | load x -> r0\n\n'
+    with pytest.raises(ScenarioError, match="a test of kernels"):
+        script_of(
+            parsed(kernels + "exists P1:r0 = 1\n"),
+            *(protocol("MSI"), ()),
+            overlap=False,
+            prepares=False,
         )
 
 

@@ -23,6 +23,8 @@ struct Coding {
     u32 nodes;
     u32 node_bits;
     u32 data;        // locations of a line that hold tokens, from the first on
+    bool plain;      // whether they hold bytes that are their own value instead
+    u64 turned;      // bits of these that are turned over in storage
     bool word;       // whether its last location counts increments
     u32 increments;  // that one agent may do to a word: a bit of it each
     u32 agents;
@@ -287,6 +289,7 @@ struct Coder : Base {
     // The bytes of a line.
     TINY void contents(u64* data) {
         u8* const bytes = reinterpret_cast<u8*>(data);
+        if (UNLIKELY(this->coding.plain)) return aside([&](Coder& code) { code.plain(bytes); });
         for (u32 place = 0; place < this->coding.data; place++) {
             u32 stored;
             __builtin_memcpy(&stored, bytes + place * LOCATION_BYTES, LOCATION_BYTES);
@@ -295,6 +298,16 @@ struct Coder : Base {
         }
         if (UNLIKELY(this->coding.word))
             aside([&](Coder& code) { code.counter(bytes + LINE_BYTES - LOCATION_BYTES); });
+    }
+    void plain(u8* bytes) {
+        for (u32 place = 0; place < this->coding.data; place++, bytes += LOCATION_BYTES) {
+            u32 stored;
+            __builtin_memcpy(&stored, bytes, LOCATION_BYTES);
+            stored ^= static_cast<u32>(this->coding.turned);
+            small(stored);
+            stored ^= static_cast<u32>(this->coding.turned);
+            __builtin_memcpy(bytes, &stored, LOCATION_BYTES);
+        }
     }
     void counter(u8* at) {
         u32 count;

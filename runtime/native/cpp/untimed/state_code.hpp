@@ -546,6 +546,10 @@ inline void code_request(Code& outer, LineRequest& request, const Requester& r) 
     const Access& access = access_at(x, request.access);
     if (access.kind != AccessKind::STORE) return;
     u8* const bytes = Dma_bytes(x, request) + (access_addresses(x, access)[0] & LINE_MASK);
+    if (UNLIKELY(outer.coding.plain)) {  // the program says what is stored
+        if constexpr (Code::READS) put_value(x, access, 0, bytes);
+        return;
+    }
     u32 value;
     __builtin_memcpy(&value, bytes, LOCATION_BYTES);
     outer.value(value);

@@ -214,8 +214,8 @@ SLICC_API void* slicc_explore_open(const u64* plan, u64 words, const u64* config
 
 // ---------------------------------------------------------------- scripts
 
-// Behind the head of a script there are for each agent how many steps it has, and for each step op, where, value, register, whether
-// it overlaps, way and comparand of an atomic operation, and what it needs of each agent.
+// Behind the head of a script there are for each agent how many steps it has, and for each step the
+// words of `ActionWord`, and what it needs of each agent.
 
 // Let a search that has not run yet follow programs. False: they are too long, or no memory.
 SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
@@ -224,10 +224,9 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
     Script script = {};
     script.used = true;
     script.prepares = words[THREAD_PREPARES] != 0;
-    script.tokens = static_cast<u8>(words[THREAD_TOKENS]);
     script.registers = static_cast<u8>(words[THREAD_REGISTER_COUNT]);
-    if (words[THREAD_TOKENS] > MAX_TOKENS - FIRST_TOKEN) return 0;
     if (words[THREAD_REGISTER_COUNT] > THREAD_REGISTERS) return 0;
+    bool acts = false;
     const u64* at = words + THREAD_WORDS;
     for (u32 agent = 0; agent < m.agents.count; agent++) {
         const u64 length = *at++;
@@ -235,23 +234,25 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
         script.length[agent] = static_cast<u8>(length);
         for (u64 i = 0; i < length; i++) {
             ScriptStep& step = script.steps[agent][i];
-            step = {static_cast<u8>(at[0]),
-                    static_cast<u8>(at[1]),
-                    static_cast<u8>(at[2]),
-                    static_cast<u8>(at[3]),
-                    at[4] != 0,
-                    static_cast<u8>(at[5]),
-                    static_cast<u8>(at[6]),
-                    {}};
-            at += 7;
+            step.address = m.agents.coding.base + at[ACTION_OFFSET];
+            step.value = at[ACTION_VALUE];
+            step.compare = at[ACTION_COMPARE];
+            step.op = static_cast<u8>(at[ACTION_OPERATION]);
+            step.where = static_cast<u8>(at[ACTION_WHERE]);
+            step.size = static_cast<u8>(at[ACTION_SIZE]);
+            step.reg = static_cast<u8>(at[ACTION_REGISTER]);
+            step.overlaps = at[ACTION_OVERLAP] != 0;
+            step.way = static_cast<u8>(at[ACTION_WAY]);
+            acts |= step.op == SCRIPT_ATOMIC;
+            at += ACTION_WORDS;
             for (u32 other = 0; other < m.agents.count; other++)
                 step.needs[other] = static_cast<u8>(*at++);
         }
     }
-    ScriptState& first = m.start_agents.done;
-    __builtin_memset(first.registers, FIRST_TOKEN, sizeof first.registers);
+    m.agents.coding.plain = true;
+    m.agents.coding.turned = acts ? 0 : TURNED_BITS;
     model_start_state(m);
-    const u32 zero = FIRST_TOKEN;
+    const u32 zero = static_cast<u32>(m.agents.coding.turned);
     for (u32 location = 0; location < m.agents.locations(); location++) {
         slicc_write_memory(m.block, m.agents.addresses[location],
                            reinterpret_cast<const u8*>(&zero), LOCATION_BYTES);
@@ -265,13 +266,12 @@ SLICC_API u64 slicc_explore_script(void* search, const u64* words) {
     return search_begin(s);
 }
 
-// The outcomes so far: THREAD_REGISTERS tokens, less the first one's number, and a state each.
-SLICC_API u64 slicc_explore_outcomes(void* search, u8* registers, u32* states, u64 room) {
+// The outcomes so far: THREAD_REGISTERS values and a state each.
+SLICC_API u64 slicc_explore_outcomes(void* search, u64* registers, u32* states, u64 room) {
     const Search& s = *static_cast<Search*>(search);
     for (u64 i = 0; i < s.outcomes.count && i < room; i++) {
-        for (u32 j = 0; j < THREAD_REGISTERS; j++)
-            registers[i * THREAD_REGISTERS + j] =
-                static_cast<u8>(s.outcomes.items[i].registers[j] - FIRST_TOKEN);
+        __builtin_memcpy(registers + i * THREAD_REGISTERS, s.outcomes.items[i].registers,
+                         sizeof s.outcomes.items[i].registers);
         states[i] = s.outcomes.items[i].state;
     }
     return s.outcomes.count;

@@ -35,7 +35,7 @@ struct FirstHit {
 
 // What the registers of a script held when all programs had ended, and a first state of that.
 struct Outcome {
-    u8 registers[THREAD_REGISTERS];
+    u64 registers[THREAD_REGISTERS];
     u32 state;
 };
 
@@ -152,11 +152,11 @@ inline bool note_outcome(Search& s) {
     }
     for (u64 i = 0; i < s.outcomes.count; i++) {
         if (!__builtin_memcmp(s.outcomes.items[i].registers, s.m.agents.done.registers,
-                              THREAD_REGISTERS))
+                              sizeof s.m.agents.done.registers))
             return true;
     }
     Outcome made;
-    __builtin_memcpy(made.registers, s.m.agents.done.registers, THREAD_REGISTERS);
+    __builtin_memcpy(made.registers, s.m.agents.done.registers, sizeof made.registers);
     made.state = s.state;
     return s.outcomes.add(made);
 }

@@ -112,7 +112,20 @@ inline constexpr u32 STAT_WORDS = 12;
 // The head of a script.
 enum ThreadWord : u32 {
     THREAD_PREPARES = 0,
-    THREAD_TOKENS = 1,
-    THREAD_REGISTER_COUNT = 2,
+    THREAD_REGISTER_COUNT = 1,
 };
-inline constexpr u32 THREAD_WORDS = 3;
+inline constexpr u32 THREAD_WORDS = 2;
+
+// What a thread does. OFFSET: of its first byte in all lines; WAY: of an atomic operation.
+enum ActionWord : u32 {
+    ACTION_OPERATION = 0,
+    ACTION_WHERE = 1,
+    ACTION_OFFSET = 2,
+    ACTION_SIZE = 3,
+    ACTION_VALUE = 4,
+    ACTION_REGISTER = 5,
+    ACTION_OVERLAP = 6,
+    ACTION_WAY = 7,
+    ACTION_COMPARE = 8,
+};
+inline constexpr u32 ACTION_WORDS = 9;

@@ -63,12 +63,16 @@ struct Agents : AgentsState {
     Script script;
 
     AgentsState& state() { return *this; }
-    // The last step of a kind that an agent has begun.
+    // The last step of a kind that an agent has begun; null: none, or there is no script.
     const ScriptStep* last(u32 agent, u8 op) const {
         for (u32 i = done.at[agent]; i--;) {
             if (script.steps[agent][i].op == op) return &script.steps[agent][i];
         }
         return nullptr;
+    }
+    u8 size_of(u32 agent, u8 op) const {
+        const ScriptStep* step = last(agent, op);
+        return step ? step->size : static_cast<u8>(LOCATION_BYTES);
     }
     u32 locations() const { return coding.lines * coding.data; }
 };
@@ -102,6 +106,9 @@ inline void found(Agents& a, FindingKind kind, u32 agent, u32 where, u32 value) 
 
 inline const u64* access_addresses(const Context& x, const Access& access) {
     const Agents& a = agents_of(x);
+    if (UNLIKELY(a.script.used)) {
+        if (const ScriptStep* step = a.last(access.agent, access.op)) return &step->address;
+    }
     switch (a.operations[access.op].target) {
         case TARGET_LOCATION: return &a.addresses[access.where];
         case TARGET_LINE: return &a.addresses[access.where * a.coding.data];
@@ -111,15 +118,14 @@ inline const u64* access_addresses(const Context& x, const Access& access) {
 
 inline u64 access_lines_key(const Access& access) { return 1 + (access.op << 8 | access.where); }
 
-inline u32 stored_value(const Agents& a, const Access& access) {
+inline u64 stored_value(const Agents& a, const Access& access) {
     if (LIKELY(!a.script.used)) return a.oracle.pending(access.agent, access.where);
-    const ScriptStep* step = a.last(access.agent, 1);
-    return step ? step->value : FIRST_TOKEN;
+    const ScriptStep* step = a.last(access.agent, access.op);
+    return (step ? step->value : 0) ^ a.coding.turned;
 }
 
 inline void put_value(const Context& x, const Access& access, u32, u8* to) {
-    const u32 value = stored_value(agents_of(x), access);
-    __builtin_memcpy(to, &value, LOCATION_BYTES);
+    store_bytes(to, stored_value(agents_of(x), access), access.size);
 }
 
 inline void put_values(const Context& x, const Access& access, u64, u64 line, u8* bytes) {
@@ -129,7 +135,7 @@ inline void put_values(const Context& x, const Access& access, u64, u64 line, u8
 inline AtomicNode access_operation(const Context& x, const Access& access, u32) {
     const Agents& a = agents_of(x);
     AtomicNode node = {};
-    node.size = LOCATION_BYTES;
+    node.size = static_cast<u8>(access.size);
     if (UNLIKELY(a.script.used)) {
         if (const ScriptStep* step = a.last(access.agent, SCRIPT_ATOMIC)) {
             node.kind = step->way;
@@ -163,21 +169,23 @@ inline void client_wakeup(Context&, u32) {}
 // Nothing is begun that would be refused.
 inline void client_retry(Context& x, u32) { fail(x, ErrorKind::BAD_CALLBACK); }
 
-// What a load or an atomic operation of a program got.
-inline void script_got(Agents& a, const Access& access, u32 value, FindingKind wrong) {
+// What a load or an atomic operation of a program got; before all programs there are only zeroes.
+inline void script_got(Agents& a, const Access& access, u64 stored) {
+    const u64 value = stored ^ (a.coding.turned & (~u64{0} >> (64 - 8 * access.size)));
     const ScriptStep* step = a.last(access.agent, access.op);
-    if (value < FIRST_TOKEN || value >= FIRST_TOKEN + a.script.tokens)
-        found(a, wrong, access.agent, access.where, value);
-    else if (step && step->reg != NO_REGISTER)
-        a.done.registers[step->reg] = static_cast<u8>(value);
+    if (!step) {
+        if (value) found(a, FOUND_VALUE, access.agent, access.where, 0);
+    } else if (step->reg != NO_REGISTER) {
+        a.done.registers[step->reg] = value;
+    }
 }
 
 inline void client_loaded(Context& x, Access& access, u64, u32, const u8* bytes) {
     Agents& a = agents_of(x);
-    u32 value;
-    __builtin_memcpy(&value, bytes + (access_addresses(x, access)[0] & LINE_MASK), LOCATION_BYTES);
+    const u64 got = load_bytes(bytes + (access_addresses(x, access)[0] & LINE_MASK), access.size);
+    const u32 value = static_cast<u32>(got);
     if (UNLIKELY(a.script.used)) {
-        script_got(a, access, value, FOUND_VALUE);
+        script_got(a, access, got);
     } else if (!a.oracle.end_load(access.agent, access.where, value)) {
         found(a, FOUND_VALUE, access.agent, access.where, value);
     }
@@ -199,7 +207,7 @@ inline void client_store_completed(Context& x, Access& access, u64, u32) {
 inline void client_atomic_done(Context& x, Access& access, u64, const u64* old, u32 values) {
     Agents& a = agents_of(x);
     if (UNLIKELY(a.script.used)) {
-        if (values) script_got(a, access, static_cast<u32>(old[0]), FOUND_OLD_VALUE);
+        if (values) script_got(a, access, old[0]);
         return access_ended(x, access);
     }
     Words& word = a.word[access.where];

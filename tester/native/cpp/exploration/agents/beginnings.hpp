@@ -176,7 +176,7 @@ inline void begin(Context& x, Agents& a, Choice choice) {
     access.client = agent;
     access.kind = o.kind;
     access.scope = o.scope;
-    access.size = LOCATION_BYTES;
+    access.size = UNLIKELY(a.script.used) ? a.size_of(agent, choice.which) : LOCATION_BYTES;
     access.lanes = o.target == TARGET_NOTHING ? 0 : 1;
     a.access[agent][access.slot] = index;
     a.current[agent] = static_cast<u8>(access.slot + 1);

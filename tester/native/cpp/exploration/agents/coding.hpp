@@ -47,13 +47,7 @@ inline void classify_values(Coder<Writer>& code) {
     u32 count = 0;
     known.kind[CLEARED] = CLEARED;
     __builtin_memset(known.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
-    if (UNLIKELY(a.script.used)) {  // every value is itself
-        for (u32 i = 0; i < a.script.tokens; i++) {
-            const u8 value = static_cast<u8>(FIRST_TOKEN + i);
-            known.kind[value] = known.number[value] = known.kind_of[value] = value;
-        }
-        return;
-    }
+    if (UNLIKELY(a.script.used)) return;  // every value is itself
     for (u64 left = a.oracle.used; left; left &= left - 1) {
         const u32 value = static_cast<u32>(__builtin_ctzll(left));
         const Token& t = a.oracle.tokens[value];
@@ -151,7 +145,7 @@ TINY inline void code_access(Code& code, u32 agent, u32 slot, Access& access) {
         access.client = agent;
         access.kind = o.kind;
         access.scope = o.scope;
-        access.size = LOCATION_BYTES;
+        access.size = UNLIKELY(a.script.used) ? a.size_of(agent, access.op) : LOCATION_BYTES;
         access.lanes = o.target == TARGET_NOTHING ? 0 : 1;
         access.sequence = RELEASE_SEQUENCE;
         requester_at(code.x, a.agents[agent].requester).live++;
