@@ -114,6 +114,10 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     """Raises ConfigError for what cannot be explored, DescriptionError for bad assignments."""
     if protocol.native is None:
         raise ConfigError(f"{protocol.info.name} cannot be explored: {protocol.why_not_native}")
+    if not protocol.description.values:
+        raise ConfigError(
+            f"{protocol.info.name} cannot be explored: its loads return no values (values = false)"
+        )
     description = _described(protocol, bounds)
     system = build_completed(protocol.info, description, 0)
     _check_system(system)

@@ -23,6 +23,8 @@ CLEAN = {
     "MSI": (Bounds(), 5_614),
     "MESI_Two_Level": (Bounds(), 9_166),
     "MESI_Two_Level with an engine": (Bounds(locations=1, engines=True), 432_492),
+    "MESI_Three_Level": (Bounds(), 118_014),
+    "MOESI_AMD_Base": (Bounds(caches=1), 1_561),
     "MOESI_CMP_directory": (Bounds(), 68_149),
     "MOESI_CMP_directory with two agents": (Bounds(agents=2, locations=1), 442_489),
 }
@@ -37,6 +39,17 @@ DEFECTS = {
     "MSI": (Bounds(lines=2, locations=1), FindingKind.ERROR, 14),
     "MESI_Two_Level": (Bounds(lines=2, locations=1, engines=True), FindingKind.ERROR, 15),
     "MESI_Two_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 16),
+    "MESI_Three_Level": (Bounds(lines=2, locations=1, engines=True), FindingKind.ERROR, 20),
+    "MOESI_AMD_Base": (Bounds(caches=1, lines=2, locations=1), FindingKind.VALUE, 22),
+    "MESI_Three_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 22),
+}
+REFUSED = {
+    "Garnet_standalone": "cannot be explored: its loads return no values",
+    "MESI_Three_Level_HTM": "cannot be explored: it has L0Cache.sequencer of class HTMSequencer",
+    "MOESI_CMP_token": "L1Cache.persistentTable of class PersistentTable",
+    "MOESI_hammer": "RequestMsg.InitialRequestTime of type Cycles",
+    "GPU_VIPER": "messages of TCC that overtake in order",
+    "CHI": "buffer Memory0.requestToMemory is limited",
 }
 
 
@@ -66,10 +79,14 @@ def test_known_defects_are_found(name: str, gem5_root: Path) -> None:
     assert (found.finding.kind, len(found.finding.trace)) == (kind, steps)
 
 
-def test_what_cannot_be_explored_is_named(gem5_root: Path) -> None:
-    token = load_protocol(path_of("MOESI_CMP_token", gem5_root), native=True)
-    with pytest.raises(ConfigError, match=r"L1Cache\.persistentTable of class"):
-        explore(token, Bounds(), RULES)
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_explored_is_named(name: str, gem5_root: Path) -> None:
+    refused = load_protocol(path_of(name, gem5_root), native=True)
+    with pytest.raises(ConfigError, match=REFUSED[name]):
+        explore(refused, Bounds(), RULES)
+
+
+def test_prefetchers_that_are_used_are_named(gem5_root: Path) -> None:
     mesi = load_protocol(path_of("MESI_Two_Level", gem5_root), native=True)
     prefetches = (("machine.L1Cache.parameters.enable_prefetch", True),)
     with pytest.raises(ConfigError, match=r"with L1Cache\.prefetcher: set machine"):
