@@ -41,7 +41,8 @@ class Ending:
 
 @dataclass(frozen=True)
 class EveryRun:
-    """``finding``: a fault of the protocol, which ended the search."""
+    """``finding``: a fault of the protocol, which ended the search. ``interruption``: what ended it
+    early: Ctrl-C, or a signal."""
 
     script: Script
     judge: Judge
@@ -51,6 +52,7 @@ class EveryRun:
     endings: tuple[Ending, ...]
     finding: Finding | None = None
     refusal: str = ""
+    interruption: BaseException | None = None
 
     @property
     def whole(self) -> bool:
@@ -74,14 +76,22 @@ def explore_scenario(
         if not native.follow_script(script.words):
             raise MemoryError("a script")
         end, statistics = SearchEnd.CONTINUES, native.run(1)[1]
-        while end is SearchEnd.CONTINUES:
-            end, statistics = native.run(_BUDGET)
-            if notify is not None:
-                notify(statistics)
+        interruption: BaseException | None = None
+        try:
+            while end is SearchEnd.CONTINUES:
+                end, statistics = native.run(_BUDGET)
+                if notify is not None:
+                    notify(statistics)
+        except (KeyboardInterrupt, SystemExit) as error:
+            interruption = error
         finding = what_was_found(native) if end is SearchEnd.FOUND else None
         endings = tuple(_endings(native, script, judge))
         assert endings or end is not SearchEnd.COMPLETE, "programs that can end do"
-        return EveryRun(script, judge, rules, end, statistics, endings, finding, native.refusal())
+        return EveryRun(
+            *(script, judge, rules, end, statistics, endings, finding),
+            refusal=native.refusal(),
+            interruption=interruption,
+        )
 
 
 def _endings(native: NativeSearch, script: Script, judge: Judge) -> Iterator[Ending]:

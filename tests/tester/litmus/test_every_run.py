@@ -17,7 +17,7 @@ from slicc.scenario_text.syntax import Scenario
 from slicc.source import SourceFile
 from tester.campaign.campaign import Campaign, Options
 from tester.errors import ConfigError
-from tester.exploration.native_search import Rules
+from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import Namer
 from tester.litmus.binding import bind
 from tester.litmus.every_run import EveryRun, as_lines, explore_scenario
@@ -177,6 +177,17 @@ def test_what_was_not_explored_is_not_called_never() -> None:
     assert not found.whole and not found.failed
     lines = list(as_lines("MP", found, Namer(protocol("MSI"), script.system)))
     assert lines[0].startswith("LIMIT") and any(line.endswith("never so far") for line in lines)
+
+
+def test_what_was_seen_before_an_interruption_is_reported() -> None:
+    def interrupt(statistics: Statistics) -> None:
+        raise KeyboardInterrupt
+
+    script = explored("MP").script
+    found = explore_scenario(script, Model.sc, SMALL, interrupt)
+    assert isinstance(found.interruption, KeyboardInterrupt) and not found.whole
+    first = next(iter(as_lines("MP", found, Namer(protocol("MSI"), script.system))))
+    assert first.startswith("LIMIT") and f"{found.statistics.states:,} states" in first
 
 
 @pytest.mark.parametrize(

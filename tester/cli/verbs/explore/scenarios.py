@@ -54,6 +54,8 @@ def explore_scenarios(options: ExploreOptions) -> int:
             results.append((str(file), found, namer))
             for each in as_lines(file.stem, found, namer) if text else ():
                 progress.say(printable_lines(each))
+            if found.interruption is not None:
+                raise found.interruption
         failed = sum(found.failed for _, found, _ in results)
         if text:
             progress.verdict(*_verdict([found for _, found, _ in results]), good=not failed)
