@@ -73,14 +73,14 @@ def test_scenarios_are_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("{SIZES}", "SIZES.litmus: accesses of a size other than 4 aligned bytes"),
+        ("{migratory}", "migratory.litmus: a scenario without conditions has nothing"),
         ("{SB} --caches 3", "--caches has no effect with a scenario"),
         ("--model tso", "--model has no effect without a scenario"),
         ("{none}", "cannot be read"),
     ],
 )
 def test_misuse_with_scenarios(words: str, message: str) -> None:
-    folder = shipped_folder("litmus")
-    files = {name: folder / f"{name}.litmus" for name in ("SIZES", "SB", "none")}
+    files = {name: shipped_folder("litmus") / f"{name}.litmus" for name in ("SB", "none")}
+    files["migratory"] = shipped_folder("processors") / "migratory.litmus"
     done = gpu_tester("explore", "-p", "MSI", *words.format(**files).split())
     assert done.exit_code == MISUSE and message in done.stderr
