@@ -260,7 +260,7 @@ class _Arrays:
                     groups.setdefault(access.lane, 0)
             self._groups.append(groups or {0: 0})
             self._first.append(len(self._rows))
-        self._words = list(words) or [self._unused_word()]
+        self._words = list(words)
 
     def _unused_word(self) -> int:
         """For a group that makes no fetch-adds: if possible in a line that is in use anyway."""
@@ -382,7 +382,7 @@ class _Arrays:
             np.array(self._agents, np.int32),
             np.array(self._first, np.int64),
             groups,
-            np.array(self._words, np.int64),
+            np.array(self._words or [self._unused_word()], np.int64),
             np.array(column("kind"), np.uint8),
             np.array(column("size"), np.uint8),
             np.array([row["address"] for row in rows], np.int64).reshape(shape),

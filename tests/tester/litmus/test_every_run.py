@@ -87,6 +87,7 @@ SIZES = (
     "store x = 0x0102030405060708 (8 bytes) | load x+3 -> r0 (2 bytes)\n | load x -> r1 (1 byte)",
     "store x+1 = 0x0102 (2 bytes) | store x = 0x03040506\nload x -> r0 | load x+2 -> r1 (1 byte)",
     "atomic xor x 5 -> r0 | store x+1 = 7 (1 byte)\natomic sub x 6 -> r1 |",
+    "store x+5 = 9 (2 bytes) | load x+4 -> r0\n | load x+6 -> r1 (1 byte)",
 )
 """Accesses of 1 to 8 bytes that overlap, and values that wrap around."""
 
