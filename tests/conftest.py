@@ -15,9 +15,12 @@ from tests.compiling import CHECKED
 
 Golden = Callable[[str, str], None]
 
-# How long an example takes is the machine's business: one that is busy is no failure.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("untimed")
+# How long an example takes is the machine's business: one that is busy is no failure. Examples are
+# the same in every run: what fails, fails again. ``--hypothesis-profile drawn`` draws others.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("drawn", _UNTIMED)
+settings.register_profile("same", _UNTIMED, derandomize=True)
+settings.load_profile("same")
 
 
 TESTS = Path(__file__).parent
