@@ -101,7 +101,7 @@ def _access(steps: list[Step]) -> Step:
     return next(step for step in steps if step.name == ACCESS)
 
 
-@pytest.mark.parametrize("name", ["clang-14", "clang-19"])
+@pytest.mark.parametrize("name", [pytest.param("clang-14", marks=pytest.mark.slow), "clang-19"])
 @pytest.mark.parametrize("form", clangs.FORMS)
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_clang_emits_the_same(processor: str, form: str, name: str, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from protocols.loader import LoadedProtocol, load_protocol
+from protocols.loader import load_protocol
 from tester.campaign.campaign import Campaign, Options, kind_of
 from tester.campaign.left_out import (
     FEW,
@@ -18,6 +18,8 @@ from tester.campaign.left_out import (
     least,
     least_together,
 )
+from tester.engines.choice import Choice
+from tester.engines.selection import choose
 from tester.program.replay_file import Leg
 from tests.planted.bugs import BY_NAME
 
@@ -29,7 +31,7 @@ PROGRAMS = (
 
 def failing(campaign: Campaign) -> tuple[list[int], str]:
     """The legs that fail as the first one does."""
-    legs = []
+    legs: list[tuple[int, str]] = []
     for number, plan in enumerate(campaign.plans()):
         run, finding = campaign.run_leg(plan.leg)
         if finding is not None:
@@ -41,8 +43,13 @@ def failing(campaign: Campaign) -> tuple[list[int], str]:
     return [number for number, kind in legs if kind == legs[0][1]], legs[0][1]
 
 
-def broken(bug: str, directory: Path, system: Path | None = None) -> LoadedProtocol:
-    return load_protocol(str(BY_NAME[bug].plant(directory)), system=system)
+def native(name: str, options: Options, system: Path | None = None) -> Campaign:
+    protocol = load_protocol(name, system=system, native=True)
+    return Campaign(protocol, options, choose(Choice.native, protocol, lambda _: None))
+
+
+def broken(bug: str, directory: Path, options: Options) -> Campaign:
+    return native(str(BY_NAME[bug].plant(directory)), options)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +66,11 @@ def broken(bug: str, directory: Path, system: Path | None = None) -> LoadedProto
 def test_the_least_that_a_fault_needs(
     bug: str, expected: str, fixed: dict[str, object], tmp_path: Path
 ) -> None:
-    campaign = Campaign(broken(bug, tmp_path), Options(1, 2000))
+    campaign = broken(bug, tmp_path, Options(1, 2000))
     found = least(campaign, *failing(campaign))
     assert found is not None
     assert (found.what, found.fixed) == (expected, fixed)
-    without = Campaign(campaign.protocol, found.of(campaign.options))
+    without = Campaign(campaign.protocol, found.of(campaign.options), campaign.engine)
     assert all(without.run_leg(plan.leg)[1] is None for plan in without.plans())
 
 
@@ -73,7 +80,7 @@ def test_a_variant_is_left_out(tmp_path: Path) -> None:
     slow = '"machine.Directory.parameters.directory_latency" = 100000'
     system.write_text(f'[[variant]]\nof = "directory"\nname = "stuck"\n[variant.set]\n{slow}\n')
     options = Options(1, 600, deadlock_limit=50_000)
-    campaign = Campaign(load_protocol("MI", system=system), options)
+    campaign = native("MI", options, system)
     numbers, kind = failing(campaign)
     assert kind == "hang"
     found = least(campaign, numbers, kind)
@@ -81,14 +88,14 @@ def test_a_variant_is_left_out(tmp_path: Path) -> None:
 
 
 def test_what_every_leg_needs_cannot_be_left_out(tmp_path: Path) -> None:
-    campaign = Campaign(broken("mi-two-owners", tmp_path), Options(1, 400))
+    campaign = broken("mi-two-owners", tmp_path, Options(1, 400))
     assert least(campaign, *failing(campaign)) is None
 
 
 @pytest.mark.slow
 def test_what_the_user_fixed_stays(tmp_path: Path) -> None:
     options = Options(1, 1500, fixed={"atomics": "linked"})
-    campaign = Campaign(broken("msi-reservation-outlives-lost-race", tmp_path), options)
+    campaign = broken("msi-reservation-outlives-lost-race", tmp_path, options)
     numbers, kind = failing(campaign)
     assert len(numbers) >= FEW
     found = least(campaign, numbers, kind)
@@ -104,7 +111,7 @@ def test_few_legs_or_a_runaway_are_not_tried() -> None:
 
 @pytest.mark.slow
 def test_one_thing_may_be_behind_several_kinds(tmp_path: Path) -> None:
-    campaign = Campaign(broken("mi-dma-read-leaves-a-transaction", tmp_path), Options(1, 800))
+    campaign = broken("mi-dma-read-leaves-a-transaction", tmp_path, Options(1, 800))
     numbers, kind = failing(campaign)
     found = behind(campaign, {kind: numbers[::2], f"{kind} again": numbers[1::2]})
     assert [each.what for each in found] == ["agents on DMA"]
@@ -129,7 +136,7 @@ def test_few_failing_legs_are_joined_by_later_ones(
 def test_after_wrong_values_they_are_checked_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    campaign = Campaign(broken("mi-dma-write-not-merged", tmp_path), Options(1, 400))
+    campaign = broken("mi-dma-write-not-merged", tmp_path, Options(1, 400))
     numbers, kind = failing(campaign)
     monkeypatch.setattr("tester.campaign.left_out.behind", lambda *_: [])
     hung = Rounds()
@@ -137,7 +144,7 @@ def test_after_wrong_values_they_are_checked_no_more(
     rounds = Rounds()
     assert rounds.next(campaign, {kind: numbers}) == [UNJUDGED]
     assert rounds.left_out == (UNJUDGED,)
-    unchecked = Campaign(campaign.protocol, UNJUDGED.of(Options(1, 400)))
+    unchecked = Campaign(campaign.protocol, UNJUDGED.of(Options(1, 400)), campaign.engine)
     assert failing(unchecked) == ([], "")
     assert rounds.next(unchecked, {}) == []
 
@@ -154,7 +161,7 @@ def test_two_faults_that_look_alike_need_a_thing_each(monkeypatch: pytest.Monkey
     whole = True
     monkeypatch.setattr(Campaign, "failure_of", failure_of)
     fixed = dict.fromkeys((*PROGRAMS, "entries"), 0)  # what is fixed is not tried
-    campaign = Campaign(load_protocol("MI"), Options(1, 400, fixed=fixed, leg_episodes=9))
+    campaign = native("MI", Options(1, 400, fixed=fixed, leg_episodes=9))
     numbers = [n for n in range(24) if campaign.failure_of(campaign.plan(n).leg)]
     assert {number % 2 for number in numbers} == {0, 1}
     assert least(campaign, numbers, "wrong-value") is None

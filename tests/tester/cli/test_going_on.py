@@ -26,7 +26,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_kind_is_reported_once(
     broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = RunOptions(protocol=str(broken), episodes=200, seed=1, go_on=True, output=tmp_path)
+    options = RunOptions(protocol=str(broken), episodes=100, seed=1, go_on=True, output=tmp_path)
     assert run(options) == 1
     output = capsys.readouterr().out
     table = output.partition("different failures\n")[2]

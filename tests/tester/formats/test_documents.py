@@ -20,7 +20,7 @@ from tests.slicc.text.results.junit_structure import check_junit
 from tests.slicc.text.results.sarif_structure import check_sarif
 
 BUG = BY_NAME["mi-does-not-wait-for-the-refusal"]
-RUN = ("--episodes", "300", "--seed", "1", "--engine", "python")
+RUN = ("--episodes", "300", "--seed", "1", "--engine", "native")
 
 
 @pytest.fixture

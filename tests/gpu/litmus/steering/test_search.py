@@ -9,7 +9,7 @@ from gpu.litmus.steering.search import explore, placements
 from gpu.memory_model.model import judge
 
 
-@pytest.mark.parametrize("processor", ["gfx803", "gfx900"])
+@pytest.mark.parametrize("processor", ["gfx803", pytest.param("gfx900", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", names())
 def test_no_order_of_steps_ends_as_it_must_not(name: str, processor: str) -> None:
     test = shipped(name)
