@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +21,10 @@ from tester.errors import ConfigError
 DATABASE: Final = "campaign.sqlite"
 FAILURES: Final = "failures"
 _LOCK: Final = "lock"
+_TAKEN: Final = (errno.EAGAIN, errno.EACCES)
+_ASKING_SECONDS: Final = 0.2
+"""A process that asks who has a lock has it for some microseconds itself."""
+_PAUSE_SECONDS: Final = 0.01
 
 
 class CampaignDirectory:
@@ -75,11 +80,11 @@ class Lock:
         """Raises ConfigError if another process has it, OSError."""
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # forks do not inherit it
+            self._take()
         except OSError as error:
             holder = self.holder()
             os.close(self._file)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
+            if error.errno not in _TAKEN:
                 raise
             who = f" (process {holder})" if holder else ""
             raise ConfigError(
@@ -89,6 +94,19 @@ class Lock:
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
         return self
+
+    def _take(self) -> None:
+        """Again for a while, as another process may only ask who is at work. Raises OSError."""
+        tries = _ASKING_SECONDS / _PAUSE_SECONDS
+        while True:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # forks do not inherit it
+                return
+            except OSError as error:
+                tries -= 1
+                if error.errno not in _TAKEN or tries < 0:
+                    raise
+            time.sleep(_PAUSE_SECONDS)
 
     def __exit__(
         self,
