@@ -85,6 +85,7 @@ def test_further_seeds_say_whose_a_failure_is() -> None:
     assert confirmed(seen[1:], [failed("hang")], [rounds("hang")]) is None
 
 
+@pytest.mark.slow
 def test_an_attack_on_a_text_of_our_own(tmp_path: Path) -> None:
     driver = BY_NAME["mi-fill-wakes-nothing"].plant(tmp_path)
     answer = attack(driver, 300, 1, [Round()])
@@ -167,6 +168,7 @@ def test_both_texts_come_out_of_a_clone(tmp_path: Path) -> None:
         both_texts(clone, Row(row.commit, "Other", "it", "that"), tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_later_texts_of_a_clone_are_attacked(tmp_path: Path) -> None:
     """The second commit is of another protocol, the third one repairs the first."""
     clone = tmp_path / "clone"

@@ -26,6 +26,7 @@ from gpu.litmus.sequences import (
 from gpu.memory_model.program import Order, Space
 from gpu.memory_model.scopes import Scope
 from tests.gpu.litmus import clang as clangs
+from tests.sampling import sampled
 
 GLOBAL, LOCAL = clangs.GLOBAL, clangs.LOCAL
 
@@ -102,8 +103,7 @@ def _access(steps: list[Step]) -> Step:
 
 
 @pytest.mark.parametrize("name", [pytest.param("clang-14", marks=pytest.mark.slow), "clang-19"])
-@pytest.mark.parametrize("form", clangs.FORMS)
-@pytest.mark.parametrize("processor", PROCESSORS)
+@pytest.mark.parametrize(("form", "processor"), sampled(product(clangs.FORMS, PROCESSORS), 3))
 def test_clang_emits_the_same(processor: str, form: str, name: str, tmp_path: Path) -> None:
     clang, said = shutil.which(name), clangs.FORMS[form]
     if clang is None:

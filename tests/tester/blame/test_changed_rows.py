@@ -35,7 +35,7 @@ def small_leg(name: str) -> Leg:
     return replace(leg, deadlock_limit=5000)
 
 
-@pytest.mark.parametrize("name", ["MSI", "GPU_VIPER"])
+@pytest.mark.parametrize("name", ["MSI", pytest.param("GPU_VIPER", marks=pytest.mark.slow)])
 def test_a_leg_with_a_changed_row_ends_alike_on_both_engines(name: str) -> None:
     protocol, leg = loaded(name), small_leg(name)
     made = [

@@ -125,7 +125,7 @@ def test_what_makes_legs_fail_is_left_out_behind_them(
     _, second = outputs[0].split("behind these failures, without agents on DMA\n")
     assert "PUTX_NotOwner" in second
     (episodes,) = re.findall(r"^FAILED: ([\d,]+) episodes", second, re.M)
-    assert int(episodes.replace(",", "")) > 600, "both campaigns count"
+    assert int(episodes.replace(",", "")) > 300, "both campaigns count"
     for file in re.findall(r"OUT/(\S+\.leg)$", second, re.M):
         assert (tmp_path / "1" / file).exists()
 

@@ -131,6 +131,7 @@ def test_a_prefetcher_is_refused_where_it_is_used(tmp_path: Path) -> None:
         explore(planted, replace(bounds, assignments=used), ONCE)
 
 
+@pytest.mark.explore
 def test_times_that_only_measure_make_no_states(tmp_path: Path) -> None:
     bounds = Bounds(locations=1)
     found = explore(load_protocol(str(with_times(tmp_path)), native=True), bounds, SMALL)

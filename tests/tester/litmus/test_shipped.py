@@ -19,6 +19,7 @@ from tester.program.verifier import verify
 from tests.compiling import compiler
 from tests.planted.bugs import BY_NAME
 from tests.planted.run import load_planted
+from tests.sampling import sampled
 from tests.tester.scenarios import native_engine, protocol
 
 RUNS = 4
@@ -51,7 +52,7 @@ def test_every_file_is_for_some_protocol() -> None:
     assert len(found) > 50
 
 
-@pytest.mark.parametrize("name", list(shipped()))
+@pytest.mark.parametrize("name", sampled(shipped(), 2))
 def test_the_shipped_scenarios_pass(name: str) -> None:
     """A third of them; another one for each protocol."""
     compiler()

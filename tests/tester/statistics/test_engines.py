@@ -36,7 +36,7 @@ def counted(made: Campaign) -> Statistics:
     return made.statistics
 
 
-@pytest.mark.parametrize("name", ["MI", "GPU_VIPER", *SLOW])
+@pytest.mark.parametrize("name", ["MI", pytest.param("GPU_VIPER", marks=pytest.mark.slow), *SLOW])
 def test_engines_count_the_same(name: str) -> None:
     native, python = (campaign(name, choice) for choice in (Choice.native, Choice.python))
     mine, theirs = counted(native), counted(python)

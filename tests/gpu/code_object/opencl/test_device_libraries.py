@@ -135,6 +135,7 @@ def test_an_own_message_of_the_compiler_stays(fake: Clang, source: Path, librari
         compile_kernels(source, fake("clang", "no ABI version 7"), device_libs=libraries)
 
 
+@pytest.mark.slow
 def test_kernels_run_with_the_libraries_of_this_machine(source: Path, tmp_path: Path) -> None:
     if find_compiler() is None or find_libraries() is None:
         pytest.skip("no clang that compiles for AMDGPU, or no device libraries")
