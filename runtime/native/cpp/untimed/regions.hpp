@@ -97,6 +97,13 @@ struct Regions {
             restore(block, from, first[owner], first[owner + 1]);
         }
     }
+    bool equal(const u8* block, const u8* kept) const {
+        for (u32 i = 0; i < count; i++) {
+            if (__builtin_memcmp(block + all[i].offset, kept + all[i].kept, all[i].bytes))
+                return false;
+        }
+        return true;
+    }
 
 private:
     void restore(u8* block, const u8* from, u32 begin, u32 end) const {

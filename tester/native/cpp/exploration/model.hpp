@@ -128,6 +128,7 @@ inline bool model_keep(Model& m) {
 // One step back.
 inline void model_come_back(Model& m) {
     m.regions.restore_reached(m.block, m.kept_state, m.origin.touched);
+    INVARIANT(m.regions.equal(m.block, m.kept_state));
     taken_restore(m.x, m.kept_state + m.regions.bytes);
     agents_copy(m.agents, m.kept_agents, m.agents);
     m.x.recent_address = NONE;
