@@ -8,7 +8,7 @@ are not coded) is refused here, by name, before anything is compiled.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Any, Final
@@ -121,8 +121,9 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     description = _described(protocol, bounds)
     system = build_completed(protocol.info, description, 0)
     _check_system(system)
-    _check_fields(protocol, system)
-    _check_prefetchers(protocol, system)
+    noted = _noted(protocol, system)
+    _check_fields(protocol, noted["unknown"])
+    _check_prefetchers(protocol, system, noted["prefetchers"])
     roles = find_roles(protocol.info, description)
     agents = _agents(protocol, description, system, roles, bounds)
     _check_sizes(bounds, agents)
@@ -133,7 +134,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     readers = [buffer.consumer for buffer in found]
     memories = {id(c.memory_request) for c in system.controllers if c.memory_request is not None}
     classes = [machine.MACHINE for machine in protocol.info.machines]
-    renamings = _renamings(protocol, system, roles, agents, bounds) if symmetry else ()
+    renamings = _renamings(system, roles, agents, bounds, noted["numbered"]) if symmetry else ()
     identity = (*range(len(names)), *range(bounds.lines), *range(len(agents)))
     return SmallSystem(
         description=description,
@@ -151,7 +152,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
         ),
         to_memory=frozenset(n for n, buffer in enumerate(found) if id(buffer) in memories),
         spent=frozenset(metadata(protocol)["spent"]),
-        times=tuple(_refused(protocol, system, "times")),
+        times=tuple(noted["times"]),
         private=_private(system, agents),
         renamings=tuple(dict.fromkeys((identity, *renamings))),
     )
@@ -167,18 +168,18 @@ def metadata(protocol: LoadedProtocol) -> dict[str, Any]:
     return found
 
 
-def _refused(protocol: LoadedProtocol, system: System, kind: str) -> Iterator[str]:
-    """``kind``: a field of `slicc.codegen.cpp.exploration.encoding.Refusals`. What machines have
-    that are not in the system does not matter."""
-    noted: Mapping[str, Any] = metadata(protocol)["refusals"]
-    present = {controller.MACHINE for controller in system.controllers}
-    for machine, refusals in noted.items():
-        if not machine or machine in present:
-            yield from refusals[kind]
+def _noted(protocol: LoadedProtocol, system: System) -> dict[str, list[str]]:
+    """`slicc.codegen.cpp.exploration.encoding.Refusals` of all machines in the system, as one. What
+    machines have that are not in the system does not matter."""
+    present = {"", *(controller.MACHINE for controller in system.controllers)}
+    found: dict[str, list[str]] = {}
+    for machine, refusals in metadata(protocol)["refusals"].items():
+        for kind, names in refusals.items():
+            found.setdefault(kind, []).extend(names if machine in present else ())
+    return found
 
 
-def _check_fields(protocol: LoadedProtocol, system: System) -> None:
-    unknown = list(_refused(protocol, system, "unknown"))
+def _check_fields(protocol: LoadedProtocol, unknown: Sequence[str]) -> None:
     if unknown:
         name = protocol.info.name
         raise ConfigError(f"{name} cannot be explored: it has {', '.join(unknown[:4])}")
@@ -199,9 +200,9 @@ def _check_system(system: System) -> None:
                 )
 
 
-def _check_prefetchers(protocol: LoadedProtocol, system: System) -> None:
+def _check_prefetchers(protocol: LoadedProtocol, system: System, names: Sequence[str]) -> None:
     """They may be there, but nothing may ask them."""
-    for name in _refused(protocol, system, "prefetchers"):
+    for name in names:
         machine = name.partition(".")[0]
         for controller in system.controllers:
             if machine == controller.MACHINE and getattr(controller, _PREFETCHES, True):
@@ -331,14 +332,13 @@ def _private(system: System, agents: Sequence[ExploredAgent]) -> frozenset[int]:
 
 
 def _renamings(
-    protocol: LoadedProtocol,
     system: System,
     roles: Roles,
     agents: Sequence[ExploredAgent],
     bounds: Bounds,
+    numbered: Sequence[str],
 ) -> list[tuple[int, ...]]:
     """Which controllers and lines may take each other's places without any difference."""
-    numbered = any(_refused(protocol, system, "numbered"))
     groups = [] if numbered else _alike(system, roles, agents)
     lines = [tuple(range(bounds.lines))]
     if _lines_alike(system):

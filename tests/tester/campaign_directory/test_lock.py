@@ -1,4 +1,4 @@
-"""One campaign works in a directory at a time, and whoever asks keeps none out."""
+"""The lock of a campaign directory: one holder at a time, and a query does not take it."""
 
 from __future__ import annotations
 

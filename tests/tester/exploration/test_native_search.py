@@ -117,8 +117,8 @@ def test_the_usual_systems_are_exhausted(name: str, bounds: Bounds) -> None:
     """Those of the command without options, and some more; nothing bounds them.
 
     Messages that keep no order are written in one that depends on which of their values were
-    written before. In GPU_VIPER_APU, where not all of those are told apart by it, 12 states were
-    written in two ways until requesters came before messages: it had 824,189.
+    written before, which need not decide it. GPU_VIPER_APU had 824,189 states, 12 more, while
+    messages were written before requesters: probably one state with two codes, not traced.
     """
     found = searched(name, bounds, Rules(most_states=2_000_000))
     assert found.end is SearchEnd.COMPLETE and not found.statistics.withheld
