@@ -17,7 +17,9 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A browser of Playwright's."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (.[browser])"
+    )
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         pytest.skip(f"no browser here: {', '.join(_NAMES)}")

@@ -29,6 +29,7 @@ from tester.execution.events import Role
 from tester.execution.handover import HandoverRules
 from tester.program.program import PLAIN
 from tests.planted.run import fast_engine
+from tests.sampling import sampled
 
 # Each pair is a place in MI-cache.sm and what stands there instead; @@ is the place itself.
 CACHE = (
@@ -156,7 +157,7 @@ def test_leases_pass(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flag", "seen"), [("isAcquire", "isAcquire"), ("isPlain", "isPlain == false")]
+    ("flag", "seen"), sampled([("isAcquire", "isAcquire"), ("isPlain", "isPlain == false")], 2)
 )
 def test_a_fence_ends_leases(flag: str, seen: str, tmp_path: Path) -> None:
     """Without any fetch-add the cache knows of a hand-over by the mark on the request alone."""
@@ -232,7 +233,9 @@ def test_unknown_flags_are_refused(line: str, message: str, tmp_path: Path) -> N
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("what", ["by completion alone", "no fences", "leases that do not end"])
+@pytest.mark.parametrize(
+    "what", sampled(["by completion alone", "no fences", "leases that do not end"], 2)
+)
 def test_what_leases_do_not_allow_is_found(what: str, tmp_path: Path) -> None:
     if what == "by completion alone":
         protocol = leases(tmp_path, without="")

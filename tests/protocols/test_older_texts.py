@@ -19,6 +19,7 @@ from tester.engines.selection import PYTHON
 from tester.execution.leg import LegRun
 from tester.scenario.machine_roles import answers_one_engine
 from tests.planted.run import fast_engine
+from tests.sampling import sampled
 
 ENTRY = "getDirectoryEntry(address).DataBlk"
 TO_ENTRY = f"{ENTRY} := in_msg.DataBlk;\n      enqueue(memQueue_out"
@@ -116,7 +117,7 @@ ONE_STATE = [
 ]
 
 
-@pytest.mark.parametrize("serial", [False, True])
+@pytest.mark.parametrize("serial", sampled([True, False], 2))
 def test_an_engine_with_one_state_makes_one_transfer_at_a_time(
     tmp_path: Path, serial: bool
 ) -> None:

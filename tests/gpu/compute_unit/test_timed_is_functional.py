@@ -34,7 +34,7 @@ def _random(seed: int) -> Delay:
     return delay
 
 
-@pytest.mark.parametrize("name", sampled(CHOSEN, 2))
+@pytest.mark.parametrize("name", sampled(CHOSEN, 4))
 @pytest.mark.parametrize(
     "cus, seed, policy, timing",
     [

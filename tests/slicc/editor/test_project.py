@@ -15,6 +15,7 @@ from slicc.editor.positions import real
 from slicc.editor.project import Project
 from tests.gem5.checkout import DRIVERS
 from tests.gem5.conftest import gem5_root as gem5_root
+from tests.sampling import sampled
 from tests.slicc.editor.offered import OFFERED
 
 CACHE = real(str(shipped()["MSI"].parent / "MSI-cache.sm"))
@@ -57,7 +58,7 @@ def test_errors_of_syntax_hide_what_follows_from_them() -> None:
     assert not snapshot.valid and snapshot.machine("Directory") is not None
 
 
-@pytest.mark.parametrize("place", ["transition(I, Store", "}"])
+@pytest.mark.parametrize("place", sampled(["transition(I, Store", "}"], 2))
 @pytest.mark.parametrize(("typed", "offered", "not_offered"), OFFERED)
 def test_what_is_half_written_is_completed_once_it_was_understood(
     place: str, typed: str, offered: str, not_offered: str

@@ -53,7 +53,7 @@ def test_texts_with_edits_are_refused_where_lark_refuses_them() -> None:
     random = Random(7)
     text = (shipped()["MI"].parent / "MI-msg.sm").read_text()
     refused = 0
-    for _ in range(150):
+    for _ in range(60):
         start = random.randrange(len(text))
         new = random.choice(("", ";", "{", "é", " else ", "++", "a::b", "'x", "1.5"))
         edited = text[:start] + new + text[start + random.randrange(3) :]
@@ -61,7 +61,7 @@ def test_texts_with_edits_are_refused_where_lark_refuses_them() -> None:
         expected = by_lark(edited)
         assert placed(PLAIN.parse(edited)) == expected
         refused += expected is None
-    assert 0 < refused < 150
+    assert 0 < refused < 60
 
 
 @pytest.mark.parametrize("text", ["", "// nothing\n", "machine", "\x00"])

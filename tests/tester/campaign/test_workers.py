@@ -67,13 +67,14 @@ def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str, eng
 )
 def test_a_failure_is_the_same(tmp_path: Path, engine: str, jobs: str) -> None:
     broken = BY_NAME["mi-victim-without-data"].plant(tmp_path)
+    shrinking = ("--no-shrink",) if engine == "native" else ()
     results = []
     for number in ("1", jobs):
         directory = tmp_path / number
         directory.mkdir()
         results.append(
             run("-p", str(broken), "--seed", "1", "--episodes", "2000", "--engine", engine,
-                "-j", number, directory=directory)
+                "-j", number, *shrinking, directory=directory)
         )  # fmt: skip
         assert results[-1][0] == 1
     assert results[0] == results[1]

@@ -86,7 +86,9 @@ def broken(empty_directory: Path) -> Path:
 
 
 def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Path) -> None:
-    done = gpu_tester("-p", str(broken / "MI.slicc"), "--episodes", "500", "--seed", "2")
+    done = gpu_tester(
+        "-p", str(broken / "MI.slicc"), "--episodes", "500", "--seed", "2", "--no-shrink"
+    )
     assert done.exit_code == 1, done.output
     assert "\nBUG: " in done.stdout
     assert "FAILED: " in done.stdout
@@ -118,7 +120,7 @@ def test_a_protocol_elsewhere_is_named_by_the_command(
     here.mkdir()
     monkeypatch.chdir(here)
     path = str(broken / "MI.slicc")
-    done = gpu_tester("-p", path, "--episodes", "500", "--seed", "2")
+    done = gpu_tester("-p", path, "--episodes", "500", "--seed", "2", "--no-shrink")
     assert done.exit_code == 1, done.output
     command = re.search(r"run it again\n  gpu-tester (.*)\n", done.stdout)
     assert command is not None

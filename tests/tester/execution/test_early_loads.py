@@ -23,6 +23,7 @@ from tester.generator.generator import generate_program
 from tester.native.leg import NativeLegRun
 from tester.program.address_map import MapConfig
 from tester.program.program import GLC, LOAD, RACING_LOAD, AgentSpec
+from tests.sampling import sampled
 
 BYTE = 0x40
 READER, WRITER = 0, 1
@@ -195,7 +196,7 @@ def planted(directory: Path, name: str) -> LoadedProtocol:
     return load_protocol(str(directory / f"{protocol}.slicc"), native=True)
 
 
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("name", sampled(PLANTED, 2))
 def test_only_racing_loads_show_it_on_both_engines(name: str, tmp_path: Path) -> None:
     protocol = planted(tmp_path, name)
     fixed = PLANTED[name][4]
@@ -229,7 +230,7 @@ def test_a_batch_judges_racing_loads_as_a_leg_alone_does(name: str, tmp_path: Pa
     assert native.native is not None and native.batch is not None
     fixed = PLANTED[name][4]
     campaign = Campaign(protocol, Options(1, 10_000, fixed=fixed, leg_episodes=40), native)
-    legs = [campaign.plan(number).leg for number in range(60)]
+    legs = [campaign.plan(number).leg for number in range(30)]
     alone = []
     for leg in legs:
         run = NativeLegRun(leg, native.native, handover_rules_of(leg))

@@ -18,7 +18,7 @@ def states(run: Run) -> list[dict[str, int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", sampled(range(60), 12))
+@pytest.mark.parametrize("seed", sampled(range(60), 20))
 def test_without_faults_everything_is_alike(seed: int) -> None:
     scenario = RequesterScenario.draw(seed)
     native, python = states(NativeRun(scenario)), states(PythonRun(scenario))
@@ -29,7 +29,7 @@ def test_without_faults_everything_is_alike(seed: int) -> None:
     assert end["completed0"] == scenario.program.episodes
 
 
-@pytest.mark.parametrize("seed", sampled(range(20), 3))
+@pytest.mark.parametrize("seed", sampled(range(20), 7))
 def test_accesses_of_any_size_are_alike(seed: int) -> None:
     scenario = RequesterScenario.draw(seed, unaligned=True)
     assert (scenario.program.action_scope & CONTINUES).any()

@@ -214,7 +214,7 @@ def compare(history: History) -> int:
 SEEN: Counter[int] = Counter()
 
 
-@pytest.mark.parametrize("seed", sampled(range(160), 5))
+@pytest.mark.parametrize("seed", sampled(range(160), 10))
 def test_histories_are_judged_alike(seed: int) -> None:
     history = History(seed)
     for _ in range(500):

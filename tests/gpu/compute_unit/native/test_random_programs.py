@@ -63,7 +63,7 @@ def both(setup: Setup, seed: int) -> tuple[Outcome, Outcome]:
 
 
 @pytest.mark.parametrize("generation", Generation)
-@pytest.mark.parametrize("seed", sampled(range(SEEDS), 3))
+@pytest.mark.parametrize("seed", sampled(range(SEEDS), 6))
 def test_the_same_at_every_tick(seed: int, generation: Generation) -> None:
     expected, found = both(setup_of(seed, generation=generation), seed)
     assert found == expected

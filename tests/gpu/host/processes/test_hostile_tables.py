@@ -40,7 +40,7 @@ WORDS = st.one_of(
 )
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.sampled_from([without_time, with_pipelines]), st.data())
 def test_any_words_in_tables(make: MakeDevice, data: st.DataObject) -> None:
     device = make()

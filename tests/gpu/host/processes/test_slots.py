@@ -22,6 +22,7 @@ from tests.gpu.corpus.case import Case
 from tests.gpu.corpus.catalogue import CASES
 from tests.gpu.corpus.runner import coherent_device
 from tests.gpu.kernels.stored import stored
+from tests.sampling import sampled
 
 QUEUES, SLOTS = 32, 3
 PRIORITIES = (0, 7, 7, HIGHEST_PRIORITY)
@@ -96,8 +97,11 @@ def with_caches(options: Options) -> Device:
 )
 @pytest.mark.parametrize(
     ("make", "quantum"),
-    [(without_time, 20), (with_pipelines, 100), (with_caches, 500)],
-    ids=["functional", "timed", "coherent"],
+    sampled(
+        [(with_caches, 500), (without_time, 20), (with_pipelines, 100)],
+        3,
+        ids=["coherent", "functional", "timed"],
+    ),
 )
 def test_the_corpus_in_32_queues_of_4_processes_on_3_slots(
     make: MakeDevice, quantum: int, first: int

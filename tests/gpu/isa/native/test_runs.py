@@ -76,7 +76,7 @@ def compare(instructions: Sequence[Instruction], seed: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", sampled(range(24), 12))
+@pytest.mark.parametrize("seed", sampled(range(24), 24))
 def test_each_instruction(seed: int) -> None:
     """Of every opcode, in every form, of both generations."""
     prng = random.Random(seed)
