@@ -30,7 +30,7 @@ from gpu.litmus.sequences import (
     Step,
     sequence_of,
 )
-from gpu.litmus.situation import Situation, where
+from gpu.litmus.situation import SLEEP, Situation, where
 from gpu.memory_model.program import (
     BOTH_SPACES,
     Access,
@@ -57,9 +57,10 @@ _MOST_REGISTERS: Final = 256
 _GROUP_ID, _WAVE, _TIME = 0, 2, 4
 _WORK_ITEM, _SCRATCH = 0, 1
 _FIRST_FREE: Final = 2
-_APPROACH: Final = ((8, 768), (1, 128), (0, 0))
-"""How a wave waits for its start: units of sleep between looks at the clock, until so many ticks
-before it."""
+_LEAD: Final = 512
+"""Ticks before its start at which a wave no longer sleeps, to have its code by then."""
+_SLEEP_BITS: Final = 8
+"""Of the number of units of sleep before the start."""
 _LONGEST_SLEEP: Final = 127
 """Of one ``s_sleep``, in its units."""
 _SUFFIX: Final = {1: "byte", 2: "short", 4: "dword", 8: "dwordx2"}
@@ -271,18 +272,30 @@ class _Wave:
         self.code.wait(EVERYTHING)
 
     def _wait_for_start(self, after: int) -> None:
-        """Asleep while it is far, so that looking at the clock costs little."""
-        for units, ahead in _APPROACH:
-            again, behind = f"start {self.numbers} {units}", f"started {self.numbers} {units}"
-            self.code.label(again)
-            self.code.emit("SMEM", "s_memtime", sdata=_TIME)
-            self.code.wait((LDS_AND_SCALAR,))
-            due = self.layout.start + after - ahead
-            self.code.emit("SOPC", "s_cmp_lt_u32", due, ssrc0=_TIME, ssrc1=255)
-            self.code.branch("s_cbranch_scc0", behind)
-            self._sleep(units)
-            self.code.branch("s_branch", again)
-            self.code.label(behind)
+        """Asleep until shortly before it, for as long as one look at the clock says; then the clock
+        is looked at until it is due."""
+        code, due = self.code, self.layout.start + after
+        behind = f"started {self.numbers}"
+        self._look_at_the_clock()
+        code.emit("SOP2", "s_sub_i32", due - _LEAD, sdst=_TIME, ssrc0=255, ssrc1=_TIME)
+        code.emit("SOPC", "s_cmp_lt_i32", ssrc0=_TIME, ssrc1=128)
+        code.branch("s_cbranch_scc1", behind)
+        for bit in reversed(range(_SLEEP_BITS)):
+            shorter = f"start {self.numbers} {bit}"
+            code.emit(
+                "SOPC", "s_bitcmp1_b32", ssrc0=_TIME, ssrc1=128 + SLEEP.bit_length() - 1 + bit
+            )
+            code.branch("s_cbranch_scc0", shorter)
+            self._sleep(1 << bit)
+            code.label(shorter)
+        code.label(behind)
+        self._look_at_the_clock()
+        code.emit("SOPC", "s_cmp_lt_u32", due, ssrc0=_TIME, ssrc1=255)
+        code.branch("s_cbranch_scc1", behind)
+
+    def _look_at_the_clock(self) -> None:
+        self.code.emit("SMEM", "s_memtime", sdata=_TIME)
+        self.code.wait((LDS_AND_SCALAR,))
 
     def _sleep(self, units: int) -> None:
         while units:

@@ -17,6 +17,7 @@ from gpu.code_object.loader import LoadedKernel
 from gpu.code_object.metadata import KernelMetadata
 from gpu.code_object.targets import DEFAULT_PROCESSOR, Target
 from gpu.host.device import Device
+from gpu.host.device_core import Options
 from gpu.host.task import Task
 from gpu.litmus.core_program import Registers, core_program
 from gpu.litmus.kernel import (
@@ -39,6 +40,7 @@ from gpu.memory.coherent.factory import (
     load_system,
 )
 from gpu.memory_model.program import Outcome, Program, Thread
+from gpu.packet_processor.packet_processor import Pace
 from runtime.description.parts import DelayedMessage
 from runtime.native.plan import Capacities
 from runtime.sim.delay_policy import SCRIPTED
@@ -47,6 +49,8 @@ MEMORY_BYTES: Final = 1 << 16
 _CODE_BYTES: Final = 1 << 16
 PREPARATION: Final = 6_000
 """Ticks after the dispatch at which the threads begin: all waves have set up their registers."""
+_NO_POLL: Final = 1 << 24
+"""Ticks between two looks at a signal: the host is also notified of its change."""
 _MOST_INSTRUCTIONS: Final = 200_000
 _CAPACITIES: Final = Capacities(lines=5 << 10, logs=1 << 10, atomics=1 << 10, events=1 << 11)
 """At first: a few accesses, of which most need no more. Clearing memory for all that a GPU can have
@@ -80,7 +84,8 @@ def open_device(machine: Machine, situation: Situation) -> Device:
         system = _holding(system, memory_start(machine, bool(situation.cores)), situation)
     engines = _engines(machine, bool(situation.cores))
     memory = engines.open(system.kernel, situation.key, capacities=_CAPACITIES).memory
-    return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS)
+    options = Options(pace=Pace(poll=_NO_POLL))
+    return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS, options=options)
 
 
 @lru_cache(maxsize=8)
