@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gpu.litmus.situation import CORES
+from gpu.litmus.situation import CORES, LINE
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import (
     BOTH_SPACES,
@@ -187,6 +187,9 @@ def _check_alone(operation: Operation) -> None:
 
 
 def _place(scenario: syntax.Scenario, place: conditions.Place, size: int) -> Place:
+    if place.offset + size > LINE:
+        what = f"{size} bytes at {place} are beyond the {LINE} bytes of a name"
+        raise ScenarioError("place", what, place.span)
     space = Space.local if place.name in scenario.local else Space.global_
     return Place(place.name, place.offset, size, space)
 

@@ -63,6 +63,7 @@ def test_all_that_the_language_has() -> None:
         ("@ group 0", "@ group 16", "value", "16 is not a group"),
         ("@ group 0", "= gpu0.0", "place", "has a place"),
         ("store x = 1", "store x = r7", "program", "register r7 is not set before"),
+        ("store x = 1", "store x+64 = 1", "place", "4 bytes at x+64 are beyond the 64 bytes"),
         ("store x = 1", "flush", "program", "for tests of protocols"),
         ("acquire agent", "acquire galaxy", "syntax", "`galaxy` stands where a scope should"),
         ("forbidden P1:r0 = 1 and P1:r1 = 0\n", "", "condition", "needs a condition"),
