@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from gpu.device_limits import MOST_BANKS
+from gpu.wave_size import LANES
 from slicc.text.command.options import argument, between, option
 
 
@@ -50,6 +51,13 @@ def _processor(text: str) -> str:
     if text not in RUNNABLE:
         raise ValueError(f"{text!r} does not run here; {' and '.join(RUNNABLE)} do")
     return text
+
+
+def _instances(text: str) -> int:
+    count = between(1, LANES)(text)
+    if count & (count - 1):
+        raise ValueError(f"{count} is no power of two")
+    return count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +185,12 @@ class LitmusOptions:
         metavar="1..1000000",
         read=between(1, 1_000_000),
         shows_default=True,
+    )
+    instances: int | None = option(
+        None,
+        "Runs in one launch, a power of two [as many as leave 100 launches].",
+        metavar="1..64",
+        read=_instances,
     )
     seed: int = option(
         1, "Draws the situations of the runs.", metavar="N", read=between(0), shows_default=True

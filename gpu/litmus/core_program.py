@@ -1,9 +1,9 @@
 """A thread of a processor as a program of a core.
 
-A core makes one access after the other, each complete before the next, so that a fence has nothing
-left to do. But a store may still be in the store buffer while a load of another place is made, as
-on x86, unless it is seq_cst. Invariant: the accesses are those of the thread, in order but for
-that.
+A core makes one access of an instance after the other, each complete before the next, so that a
+fence has nothing left to do. But a store may still be in the store buffer while a load of another
+place is made, as on x86, unless it is seq_cst. Accesses of different instances are made at once.
+Invariant: the accesses of an instance are those of the thread, in order but for that.
 """
 
 from __future__ import annotations
@@ -29,20 +29,30 @@ Registers = dict[str, int]
 def core_program(
     thread: Thread, situation: Situation, memory: int, start: int, now: Callable[[], int]
 ) -> actions.Program:
-    """Returns its registers. ``memory``: the address of the memory of the test. ``start``: the tick
-    of the common start."""
-    for name in situation.warm[thread.name]:
-        yield actions.Load(memory + situation.offsets[name])
+    """Returns its registers, by instance. ``memory``: the address of the memory of the test.
+    ``start``: the tick of the common start."""
+    order = [lane ^ situation.order_of(thread.name) for lane in range(situation.instances)]
+    for name, has in situation.warm[thread.name].items():
+        line, apart = memory + situation.offsets[name], situation.apart
+        yield [actions.Load(line + apart * each) for each in order if has >> each & 1]
     yield actions.Sleep(max(1, start + situation.starts[thread.name] - now()))
-    registers: Registers = dict.fromkeys(thread.registers, 0)
+    registers: list[Registers] = [dict.fromkeys(thread.registers, 0) for _ in order]
     for sleep, operations in _rounds(thread, situation.sleeps[thread.name]):
         if sleep:
             yield actions.Sleep(SLEEP * sleep)
-        accesses = [each for each in operations if _is_made(each, registers)]
-        found = yield [_action(each, situation.offsets, memory, registers) for each in accesses]
-        for access, value in zip(accesses, found, strict=True):
+        accesses = [
+            (number, each)
+            for number in order
+            for each in operations
+            if _is_made(each, registers[number])
+        ]
+        found = yield [
+            _action(each, situation.offsets, memory + situation.apart * number, registers[number])
+            for number, each in accesses
+        ]
+        for (number, access), value in zip(accesses, found, strict=True):
             if not isinstance(access, Store) and access.register is not None:
-                registers[access.register] = value
+                registers[number][access.register] = value
     return registers
 
 

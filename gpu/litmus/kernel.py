@@ -1,6 +1,7 @@
 """The kernel of a litmus test in one situation.
 
-One wave executes the threads that are in it, each in a lane of its own. A wave sets up addresses
+One wave executes the threads that are in it, each in a lane of its own, or in a lane for each
+instance. A wave sets up addresses
 and values, loads the lines that are to be warm, waits for its start, performs the operations, and
 stores what its registers got. Between the operations stand only the waits that a compiler would
 also emit, for a loaded value before its first use, and ``s_sleep``, which waits for no counter.
@@ -18,7 +19,7 @@ from typing import Final
 from gpu.code_object.targets import RUNNABLE
 from gpu.generation import Generation
 from gpu.isa.encoding.kernel_code import EVERYTHING, Code
-from gpu.isa.encoding.operands import M0
+from gpu.isa.encoding.operands import EXEC, M0, VCC
 from gpu.litmus.sequences import (
     ACCESS,
     LDS_AND_SCALAR,
@@ -51,10 +52,9 @@ from runtime.types.atomic_op import AtomicKind
 ENTRY: Final = 256
 """Bytes from the descriptor to the first instruction."""
 RESULT_BYTES: Final = 8
-LANES: Final = 64
 _WAVES: Final = 16
 _MOST_REGISTERS: Final = 256
-_GROUP_ID, _WAVE, _TIME = 0, 2, 4
+_GROUP_ID, _WAVE, _TIME, _UNGUARDED = 0, 2, 4, 6
 _WORK_ITEM, _SCRATCH = 0, 1
 _FIRST_FREE: Final = 2
 _LEAD: Final = 512
@@ -63,6 +63,8 @@ _SLEEP_BITS: Final = 8
 """Of the number of units of sleep before the start."""
 _LONGEST_SLEEP: Final = 127
 """Of one ``s_sleep``, in its units."""
+_LDS_BYTES: Final = 16
+"""Of a name."""
 _SUFFIX: Final = {1: "byte", 2: "short", 4: "dword", 8: "dwordx2"}
 _LOADED: Final = {1: "ubyte", 2: "ushort"}
 _NO_BASE: Final = 0x7F
@@ -181,7 +183,7 @@ def build(
         writer = _Wave(code, program, numbers, situation, layout, lds, processor, opencl, sequences)
         writer.write()
         registers = max(registers, writer.registers)
-    size = 16 * len(lds)
+    size = _LDS_BYTES * len(lds) * situation.instances
     return Kernel(
         _descriptor(registers, size) + code.finished() + bytes(64),
         max(group for group, _ in waves) + 1,
@@ -198,7 +200,7 @@ def _local_offsets(program: Program) -> dict[str, int]:
         if not isinstance(each, Fence) and each.place.space is Space.local
     )
     names = dict.fromkeys(place.name for place in places)
-    return {name: 16 * number for number, name in enumerate(names)}
+    return {name: _LDS_BYTES * number for number, name in enumerate(names)}
 
 
 def _descriptor(registers: int, lds: int) -> bytes:
@@ -222,7 +224,9 @@ class _Wave:
     opencl: bool
     sequences: Sequences
     registers: int = _FIRST_FREE
-    _constants: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _constants: dict[tuple[tuple[int, ...], int], int] = field(default_factory=dict)
+    _behind: dict[int, int] = field(default_factory=dict)
+    """Registers that hold that many bytes times the number of the lane's instance."""
     _results: dict[tuple[int, str], int] = field(default_factory=dict)
     _pending: dict[int, str] = field(default_factory=dict)
     """Vector registers that are being loaded, and the counter that says when they are there."""
@@ -230,22 +234,42 @@ class _Wave:
     def write(self) -> None:
         code, threads = self.code, [self.program.threads[number] for number in self.numbers]
         code.scalar(M0, 0xFFFF_FFFF)
+        if self.situation.instances > 1:
+            self._number_instances(threads[0])
         for thread in threads:
             self._prepare(thread)
         self._warm(threads)
         self._wait_for_start(min(self.situation.starts[thread.name] for thread in threads))
         single = len(threads) == 1
         if single:
-            code.activate(1 << threads[0].position.lane)
+            code.activate(self._lanes(self.numbers[0]))
         for number, place in self._turns():
             thread = self.program.threads[number]
             if not single:
-                code.activate(1 << thread.position.lane)
+                code.activate(self._lanes(number))
             self._sleep(self.situation.sleeps[thread.name][place])
             self._operation(number, place)
         self._store_results()
 
     # ------------------------------------------------------------------ before
+
+    def _number_instances(self, first: Thread) -> None:
+        situation, emit = self.situation, self.code.emit
+        instance = self._reserve(1)
+        last, order = 128 + situation.instances - 1, 128 + situation.order_of(first.name)
+        emit("VOP2", "v_and_b32", vdst=instance, src0=last, vsrc1=_WORK_ITEM)
+        emit("VOP2", "v_xor_b32", vdst=instance, src0=order, vsrc1=instance)
+        for apart in filter(None, (situation.apart, RESULT_BYTES, _LDS_BYTES * len(self.lds))):
+            behind = self._behind[apart] = self._reserve(1)
+            self.code.vector(behind, apart)
+            emit("VOP2", "v_mul_u32_u24", vdst=behind, src0=256 + instance, vsrc1=behind)
+
+    def _lanes(self, number: int) -> int:
+        """Those of a thread: where the test has it, or one for each instance."""
+        count = self.situation.instances
+        if count == 1:
+            return 1 << self.program.threads[number].position.lane
+        return (1 << count) - 1 << count * self.numbers.index(number)
 
     def _prepare(self, thread: Thread) -> None:
         """All lanes get the addresses and constants that operations use."""
@@ -264,10 +288,18 @@ class _Wave:
         return self.program.threads.index(thread), name
 
     def _warm(self, threads: list[Thread]) -> None:
-        names = dict.fromkeys(n for each in threads for n in self.situation.warm[each.name])
-        self.code.activate(1)
-        for name in names:
-            address = self._address(Place(name))
+        order = self.situation.order_of(threads[0].name)
+        names: dict[str, int] = {}
+        for thread in threads:
+            for name, has in self.situation.warm[thread.name].items():
+                bits = (has >> (lane ^ order) & 1 for lane in range(self.situation.instances))
+                mask = sum(bit << lane for lane, bit in enumerate(bits))
+                names[name] = names.get(name, 0) | mask
+        addresses = {self._address(Place(name)): lanes for name, lanes in names.items()}
+        self.code.activate(active := 1)
+        for address, lanes in addresses.items():
+            if lanes != active:
+                self.code.activate(active := lanes)
             self._memory("load_dword", vdst=_SCRATCH, addr=address)
         self.code.wait(EVERYTHING)
 
@@ -309,18 +341,25 @@ class _Wave:
             raise TooLarge(f"the test needs more than {_MOST_REGISTERS} registers of a wave")
         return first
 
-    def _constant(self, words: tuple[int, ...]) -> int:
-        """The first of the registers with these words."""
-        if words not in self._constants:
-            first = self._constants[words] = self._reserve(len(words))
+    def _constant(self, words: tuple[int, ...], apart: int = 0) -> int:
+        """The first of the registers with these words, of which the first grows by ``apart`` from
+        instance to instance."""
+        behind = self._behind.get(apart, 0) if apart else 0
+        key = words, behind
+        if key not in self._constants:
+            first = self._constants[key] = self._reserve(len(words))
             for number, word in enumerate(words):
                 self.code.vector(first + number, word)
-        return self._constants[words]
+            if behind:
+                self.code.emit("VOP2", "v_add_u32", vdst=first, src0=256 + behind, vsrc1=first)
+        return self._constants[key]
 
     def _address(self, place: Place) -> int:
         if place.space is Space.local:
-            return self._constant((self.lds[place.name] + place.offset,))
-        return self._constant(_words(self.layout.memory + where(place, self.situation.offsets), 8))
+            words: tuple[int, ...] = (self.lds[place.name] + place.offset,)
+            return self._constant(words, _LDS_BYTES * len(self.lds))
+        words = _words(self.layout.memory + where(place, self.situation.offsets), 8)
+        return self._constant(words, self.situation.apart)
 
     # ------------------------------------------------------------------ the operations
 
@@ -344,8 +383,9 @@ class _Wave:
         if operation.when is not None:
             guard = self._results[number, operation.when.register]
             self._need(guard)
-            self.code.emit("VOPC", "v_cmp_ne_u32", operation.when.value, src0=255, vsrc1=guard)
-            self.code.branch("s_cbranch_vccnz", label)
+            self.code.emit("VOPC", "v_cmp_eq_u32", operation.when.value, src0=255, vsrc1=guard)
+            self.code.emit("SOP1", "s_and_saveexec_b64", sdst=_UNGUARDED, ssrc0=VCC)
+            self.code.branch("s_cbranch_execz", label)
         pending = dict(self._pending)
         said = sequence_for(self.processor, operation, self.opencl)
         for step in self.sequences(number, place, said):
@@ -353,7 +393,8 @@ class _Wave:
         if operation.when is not None:
             # Behind the label, what was skipped has waited for nothing.
             self._pending = pending | self._pending
-        self.code.label(label)
+            self.code.label(label)
+            self.code.emit("SOP1", "s_mov_b64", sdst=EXEC, ssrc0=_UNGUARDED)
 
     def _step(self, number: int, operation: Operation, step: Step) -> None:
         if step.name == WAIT:
@@ -467,8 +508,9 @@ class _Wave:
         for (number, name), register in self._results.items():
             thread = self.program.threads[number]
             index = result_number(self.program, thread, name)
-            code.activate(1 << thread.position.lane)
-            address = self._constant(_words(self.layout.results + RESULT_BYTES * index, 8))
+            code.activate(self._lanes(number))
+            first = self.layout.results + RESULT_BYTES * index * self.situation.instances
+            address = self._constant(_words(first, 8), RESULT_BYTES)
             self._memory("store_dwordx2", addr=address, data=register)
         code.emit("SOPP", "s_endpgm")
 

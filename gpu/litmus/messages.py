@@ -12,7 +12,7 @@ from typing import Final
 from gpu.host.device import Device
 from gpu.litmus.kernel import Sequences, as_written
 from gpu.litmus.scenario import Test
-from gpu.litmus.single_run import PREPARATION, Machine, memory_start, open_device, run_once
+from gpu.litmus.single_run import PREPARATION, Machine, memory_start, open_device, run_instances
 from gpu.litmus.situation import LINE, Situation, global_names
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.factory import EngineChoice
@@ -59,17 +59,24 @@ class Watched:
 
 
 def watch(
-    test: Test, situation: Situation, processor: str, *, sequences: Sequences = as_written
+    test: Test,
+    situation: Situation,
+    instance: int,
+    processor: str,
+    *,
+    sequences: Sequences = as_written,
 ) -> Watched:
-    """The run of this situation, on the Python engine, from the start of its threads."""
+    """The run of this situation, on the Python engine, from the start of its threads; of its lines,
+    those of one instance."""
     machine = Machine(engine=EngineChoice.python, processor=processor)
     device = open_device(machine, situation)
-    watcher = _Watcher(device, test, situation, memory_start(machine, bool(situation.cores)))
+    memory = memory_start(machine, bool(situation.cores))
+    watcher = _Watcher(device, test, situation.of(instance), memory)
     opencl = test.rules is Rules.opencl
-    outcome = run_once(
+    outcomes = run_instances(
         *(test.program, situation, machine), opencl=opencl, sequences=sequences, device=device
     )
-    return Watched(outcome, watcher.seen, watcher.names())
+    return Watched(outcomes[instance], watcher.seen, watcher.names())
 
 
 class _Watcher(Recording):
@@ -125,30 +132,25 @@ class _Watcher(Recording):
             return
         where = self._units.get(event.port)
         if where is not None:
-            name = self._name_of(event)
             if event.kind == AccessKind.ACQUIRE:
                 self.seen.append(Accessed(tick, where, "invalidate"))
-            elif name is not None:
-                self._follow(event, where, name, tick)
+            for lane, address in enumerate(event.addresses.tolist()):
+                name = self._lines.get(address - address % LINE)
+                if name is not None:
+                    self._follow(event, lane, where, name, tick)
 
-    def _name_of(self, request: MemoryRequest) -> str | None:
-        if not len(request.addresses):
-            return None
-        address = int(request.addresses[0])
-        return self._lines.get(address - address % LINE)
-
-    def _follow(self, request: MemoryRequest, where: str, name: str, tick: int) -> None:
+    def _follow(self, request: MemoryRequest, lane: int, where: str, name: str, tick: int) -> None:
         kind = AccessKind.name_of(request.kind).lower()
         value = ""
         if request.data is not None:
-            value = f" = {_shown(bytes(request.data[0]))}" if kind == "store" else ""
+            value = f" = {_shown(bytes(request.data[lane]))}" if kind == "store" else ""
         glc = " glc" if request.glc else ""
         self.seen.append(Accessed(tick, where, f"{kind}{glc} {name}{value}"))
         listener = request.listener
 
         def answered(answer: Answer) -> None:
             if answer.data is not None:
-                got = f"{kind}ed {name}: {_shown(bytes(answer.data[0]))}"
+                got = f"{kind}ed {name}: {_shown(bytes(answer.data[lane]))}"
                 self.seen.append(Accessed(answer.tick, where, got))
             elif answer.kind is AnswerKind.PERFORMED:
                 self.seen.append(Accessed(answer.tick, where, f"{kind} {name} performed"))

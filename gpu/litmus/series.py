@@ -1,7 +1,8 @@
 """A litmus test many times, and the judgement of what it ended with.
 
-Invariant: the outcomes of a series depend on the test, the seed and the number of runs alone, and
-not on how many processes make them.
+A launch has one or more instances of the test, and each of them is a run. Invariant: the outcomes
+of a series depend on the test, the seed, the number of runs and of instances alone, and not on how
+many processes make them.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
+from itertools import chain, islice
 
 from gpu.litmus.kernel import Sequences, as_written
 from gpu.litmus.scenario import Test
-from gpu.litmus.single_run import Machine, run_once
-from gpu.litmus.situation import Situation, situation
+from gpu.litmus.single_run import Machine, run_instances, run_once
+from gpu.litmus.situation import Situation, most_instances, situation
 from gpu.litmus.steering.direction import directed
 from gpu.litmus.steering.search import Way, explore
 from gpu.memory_model.model import Allowed, judge
@@ -71,6 +73,13 @@ class Result:
     seed: int
     allowed: Allowed
     outcomes: dict[Outcome, Seen] = field(default_factory=dict)
+    instances: int = 1
+    """Of a launch: run ``n`` is instance ``n % instances`` of launch ``n // instances``."""
+
+    @property
+    def launches(self) -> int:
+        """Of all runs that are not steered."""
+        return -(-self.runs // self.instances)
 
     @property
     def failed(self) -> bool:
@@ -96,22 +105,32 @@ def _run(test: Test, machine: Machine, drawn: Situation, sequences: Sequences) -
     return run_once(test.program, drawn, machine, opencl=opencl, sequences=sequences)
 
 
+def _launch(test: Test, machine: Machine, seed: int, instances: int, number: int) -> list[Outcome]:
+    """What its instances end with."""
+    drawn = situation(test.program, seed, number, test.units, instances)
+    return run_instances(test.program, drawn, machine, opencl=test.rules is Rules.opencl)
+
+
 def run_series(
     test: Test,
     runs: int,
     seed: int = 1,
     machine: Machine | None = None,
     workers: ProcessPoolExecutor | None = None,
+    instances: int = 1,
 ) -> Result:
     """Runs 0 to ``runs`` - 1, and one more for each outcome that is weak or not allowed, and that
-    they did not have, steered to it. Raises `gpu.memory_model.events.TooLarge` for a test that
+    they did not have, steered to it. ``instances``: of a launch, a power of two; fewer if the test
+    has no room for so many. Raises `gpu.memory_model.events.TooLarge` for a test that
     cannot be judged, and what a device raises."""
     machine = machine or Machine()
-    result = Result(test, runs, seed, judge(test.program, test.rules))
+    instances = min(instances, most_instances(test.program))
+    allowed = judge(test.program, test.rules)
+    result = Result(test, runs, seed, allowed, instances=instances)
     interleaved = usual_outcomes(test)
     for outcome in result.allowed.outcomes:
         _entry(result, outcome, interleaved)
-    for number, outcome in enumerate(_outcomes(test, runs, seed, machine, workers)):
+    for number, outcome in enumerate(_outcomes(result, machine, workers)):
         seen = _entry(result, outcome, interleaved)
         seen.count += 1
         if seen.number is None:
@@ -120,12 +139,14 @@ def run_series(
     return result
 
 
-def first_situation(result: Result, seen: Seen) -> Situation:
-    """Of the first run that ended so; some run did."""
+def first_situation(result: Result, seen: Seen) -> tuple[Situation, int]:
+    """Of the first run that ended so, and its instance; some run did."""
     if seen.number is None:
         assert seen.steered is not None, "a run ended so"
-        return seen.steered
-    return situation(result.test.program, result.seed, seen.number, result.test.units)
+        return seen.steered, 0
+    launch, instance = divmod(seen.number, result.instances)
+    test = result.test
+    return situation(test.program, result.seed, launch, test.units, result.instances), instance
 
 
 def _steer(result: Result, machine: Machine, interleaved: frozenset[Outcome]) -> None:
@@ -147,12 +168,15 @@ def _steer(result: Result, machine: Machine, interleaved: frozenset[Outcome]) ->
 
 
 def _outcomes(
-    test: Test, runs: int, seed: int, machine: Machine, workers: ProcessPoolExecutor | None
+    result: Result, machine: Machine, workers: ProcessPoolExecutor | None
 ) -> Iterable[Outcome]:
-    one = partial(outcome_of, test, machine, seed)
+    one = partial(_launch, result.test, machine, result.seed, result.instances)
+    launches = range(result.launches)
     if workers is None:
-        return map(one, range(runs))
-    return workers.map(one, range(runs), chunksize=max(1, runs // 16))
+        ends: Iterable[list[Outcome]] = map(one, launches)
+    else:
+        ends = workers.map(one, launches, chunksize=max(1, len(launches) // 16))
+    return islice(chain.from_iterable(ends), result.runs)
 
 
 def _entry(result: Result, outcome: Outcome, interleaved: frozenset[Outcome]) -> Seen:

@@ -1,6 +1,6 @@
-"""One run of a litmus test on a device of its own.
+"""One launch of a litmus test on a device of its own: a run of each of its instances.
 
-Invariant: the outcome depends on the test, its sequences and the situation alone.
+Invariant: the outcomes depend on the test, its sequences and the situation alone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+import numpy as np
 from msgspec import structs
 
 from gpu.code_object.code_object import Kernel as DescribedKernel
@@ -22,7 +23,6 @@ from gpu.host.task import Task
 from gpu.litmus.core_program import Registers, core_program
 from gpu.litmus.kernel import (
     ENTRY,
-    LANES,
     RESULT_BYTES,
     Kernel,
     Layout,
@@ -31,7 +31,7 @@ from gpu.litmus.kernel import (
     build,
     result_number,
 )
-from gpu.litmus.situation import CORES, CUS, LINE, Situation, where
+from gpu.litmus.situation import CORES, CUS, LINE, Situation, places, where
 from gpu.memory.coherent.factory import (
     DEFAULT_PROTOCOL,
     EngineChoice,
@@ -41,11 +41,12 @@ from gpu.memory.coherent.factory import (
 )
 from gpu.memory_model.program import Outcome, Program, Thread
 from gpu.packet_processor.packet_processor import Pace
+from gpu.wave_size import LANES, round_up
 from runtime.description.parts import DelayedMessage
 from runtime.native.plan import Capacities
 from runtime.sim.delay_policy import SCRIPTED
 
-MEMORY_BYTES: Final = 1 << 16
+_GRANULE: Final = 1 << 16
 _CODE_BYTES: Final = 1 << 16
 PREPARATION: Final = 6_000
 """Ticks after the dispatch at which the threads begin: all waves have set up their registers."""
@@ -111,16 +112,23 @@ def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedS
 def memory_start(machine: Machine, cores: bool) -> int:
     """Where the memory of a test is, on every new device."""
     kernel = _system(machine, 1, "nominal", cores).kernel
-    return _allocate(Device(memory=_engines(machine, cores).open(kernel).memory), cores)
+    return _allocate(Device(memory=_engines(machine, cores).open(kernel).memory), cores, _GRANULE)
 
 
-def _allocate(device: Device, cores: bool) -> int:
+def _allocate(device: Device, cores: bool, size: int) -> int:
     kind = "cc" if cores else "rw"
     space = device.memory.space
-    return space.allocate(MEMORY_BYTES, memory_type=kind, name="litmus memory").start
+    size = round_up(size, _GRANULE)
+    return space.allocate(size, memory_type=kind, name="litmus memory").start
 
 
-def run_once(
+def _size(program: Program, situation: Situation) -> int:
+    """Bytes of the memory of a test."""
+    ends = [LINE, *(where(p, situation.offsets) + LINE for p in places(program))]
+    return max(ends) + situation.apart * (situation.instances - 1)
+
+
+def run_instances(
     program: Program,
     situation: Situation,
     machine: Machine,
@@ -128,15 +136,18 @@ def run_once(
     opencl: bool = False,
     sequences: Sequences = as_written,
     device: Device | None = None,
-) -> Outcome:
-    """Its outcome. Raises what a device raises."""
+) -> list[Outcome]:
+    """The outcome of each instance. Raises what a device raises."""
     device = open_device(machine, situation) if device is None else device
     space = device.memory.space
-    memory = _allocate(device, bool(situation.cores))
-    results = space.allocate(max(1, len(program.terms)) * RESULT_BYTES, name="litmus results").start
+    count = situation.instances
+    memory = _allocate(device, bool(situation.cores), _size(program, situation))
+    size = max(1, len(program.terms)) * RESULT_BYTES * count
+    results = space.allocate(size, name="litmus results").start
     for place, value in program.initial.items():
-        data = value.to_bytes(place.size, "little")
-        device.host.write(memory + where(place, situation.offsets), data)
+        data, first = value.to_bytes(place.size, "little"), memory + where(place, situation.offsets)
+        for instance in range(count):
+            device.host.write(first + situation.apart * instance, data)
     start = device.now + PREPARATION
     layout = Layout(memory, results, start)
     kernel = build(
@@ -158,14 +169,27 @@ def run_once(
         device.run(task)
     values = _values(device, program, situation, memory, results)
     for thread, task in cores:
-        for name, value in task.result.items():
-            values[result_number(program, thread, name)] = value
-    return tuple(values)
+        for instance, registers in enumerate(task.result):
+            for name, value in registers.items():
+                values[instance][result_number(program, thread, name)] = value
+    return [tuple(each) for each in values]
+
+
+def run_once(
+    program: Program,
+    situation: Situation,
+    machine: Machine,
+    *,
+    opencl: bool = False,
+    sequences: Sequences = as_written,
+) -> Outcome:
+    """The outcome of the first instance. Raises what a device raises."""
+    return run_instances(program, situation, machine, opencl=opencl, sequences=sequences)[0]
 
 
 def _started(
     device: Device, program: Program, situation: Situation, layout: Layout
-) -> list[tuple[Thread, Task[Registers]]]:
+) -> list[tuple[Thread, Task[list[Registers]]]]:
     """The threads of processors."""
     found = []
     for thread in program.threads:
@@ -179,16 +203,23 @@ def _started(
 
 def _values(
     device: Device, program: Program, situation: Situation, memory: int, results: int
-) -> list[int]:
-    registers = len(program.terms) - len(program.observed)
-    values = [
-        int.from_bytes(device.host.read(results + RESULT_BYTES * number, RESULT_BYTES), "little")
-        for number in range(registers)
-    ]
+) -> list[list[int]]:
+    """By instance."""
+    count, registers = situation.instances, len(program.terms) - len(program.observed)
+    columns: list[list[int]] = []
+    if registers:
+        data = device.host.read(results, RESULT_BYTES * registers * count)
+        columns += np.frombuffer(data, "<u8").reshape(registers, count).tolist()
     for place in program.observed:
-        data = device.host.read(memory + where(place, situation.offsets), place.size)
-        values.append(int.from_bytes(data, "little"))
-    return values
+        first, apart = where(place, situation.offsets), situation.apart
+        data = device.host.read(memory + first, apart * (count - 1) + place.size)
+        columns.append(
+            [
+                int.from_bytes(data[apart * n : apart * n + place.size], "little")
+                for n in range(count)
+            ]
+        )
+    return [list(each) for each in zip(*columns, strict=True)]
 
 
 def _loaded(device: Device, kernel: Kernel, processor: str) -> LoadedKernel:

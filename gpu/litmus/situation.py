@@ -4,17 +4,26 @@ A weak outcome shows only where threads meet at the right moment with their line
 states. What is drawn: where groups are placed, the banks and lines of locations, which threads have
 which lines in their cache beforehand, when each thread begins and how long it sleeps before each
 operation, the delays of messages. In every third run threads begin far apart, so that one may see
-what another has done; in the others they meet. Invariant: a situation depends on the test, the seed
-and its number alone.
+what another has done; in the others they meet.
+
+One launch may perform a test several times at once, as litmus7 does with its size and parallel
+testing environments of GPUs do with their work-items: each lane of a wave has an instance of its
+own, with lines of its own. Instances share units, times and delays, and differ in their lines, in
+what of them is warm, and in when each thread comes to them: a wave of 64 lanes makes its accesses
+one after the other, the threads in different orders.
+
+Invariant: a situation depends on the test, the seed, its number and the number of instances alone.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from gpu.memory_model.program import Fence, Place, Program, Space, Thread
+from gpu.wave_size import LANES
 from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
 
@@ -49,8 +58,10 @@ class HeldRequest(NamedTuple):
 class Situation:
     """``groups``: for each group of the test its number in the grid, which places it on the compute
     unit of that number modulo `CUS`. ``cores``: the core of the device for each core of the test.
-    ``offsets``: of each name in global memory. ``warm``: the
-    lines that a thread loads beforehand. ``starts``: ticks after the common start, by thread.
+    ``offsets``: of each name in global memory, in the first instance; in each of the others
+    ``apart`` bytes further. ``warm``: for each thread the names whose lines it loads beforehand,
+    with a bit for each instance in which it does. ``orders``: of each thread; lane n of a wave has
+    instance n xor that of its first thread. ``starts``: ticks after the common start, by thread.
     ``sleeps``: units of ``s_sleep`` before each operation, by thread. ``turns``: seed of the order
     in which the threads of a wave take turns. ``held``: requests that are delayed, of a run that is
     steered; its other messages are not."""
@@ -60,12 +71,28 @@ class Situation:
     delays: str
     groups: Mapping[int, int]
     offsets: Mapping[str, int]
-    warm: Mapping[str, tuple[str, ...]]
+    warm: Mapping[str, Mapping[str, int]]
     starts: Mapping[str, int]
     sleeps: Mapping[str, tuple[int, ...]]
     turns: int
     cores: Mapping[int, int]
     held: tuple[HeldRequest, ...] = ()
+    instances: int = 1
+    apart: int = 0
+    orders: Mapping[str, int] = field(default_factory=dict)
+
+    def order_of(self, thread: str) -> int:
+        """Which instance lane 0 of a thread has."""
+        return self.orders.get(thread, 0)
+
+    def of(self, instance: int) -> Situation:
+        """That of one instance by itself."""
+        moved = {name: at + self.apart * instance for name, at in self.offsets.items()}
+        warm = {
+            thread: {name: 1 for name, has in names.items() if has >> instance & 1}
+            for thread, names in self.warm.items()
+        }
+        return replace(self, offsets=moved, warm=warm, instances=1, apart=0, orders={})
 
     def __str__(self) -> str:
         units = ", ".join(f"group {g} on unit {n % CUS}" for g, n in self.groups.items())
@@ -78,17 +105,29 @@ class Situation:
         )
 
 
-def situation(program: Program, seed: int, number: int, units: Mapping[int, int]) -> Situation:
-    """Number ``number``. ``units``: the compute unit of a group, where the test fixes it."""
+def most_instances(program: Program) -> int:
+    """Of a program in one launch: as many as a wave has lanes for its threads, a power of two."""
+    waves = Counter(
+        (t.position.group, t.position.wave) for t in program.threads if t.position.agent == "gpu"
+    )
+    return 1 << (LANES // max(waves.values())).bit_length() - 1
+
+
+def situation(
+    program: Program, seed: int, number: int, units: Mapping[int, int], instances: int = 1
+) -> Situation:
+    """Number ``number``. ``units``: the compute unit of a group, where the test fixes it.
+    ``instances``: of the test, a power of two, at most `most_instances`."""
     prng = Prng(seed).fork(f"litmus run {number}")
     threads = program.threads
+    offsets, apart = _offsets(program, prng.fork("lines"))
     return Situation(
         tccs=BANKS[number % len(BANKS)],
         key=prng.fork("key").bits64(),
         delays=DRAWN_POLICIES[number % len(DRAWN_POLICIES)],
         groups=_groups(program, units, prng.fork("groups")),
-        offsets=_offsets(program, prng.fork("lines")),
-        warm=_warm(program, prng.fork("warm")),
+        offsets=offsets,
+        warm=_warm(program, prng.fork("warm"), instances),
         starts=_starts(program, number % 3 == 0, prng.fork("starts")),
         sleeps={
             each.name: _sleeps(len(each.operations), prng.fork(f"sleeps of {each.name}"))
@@ -96,6 +135,9 @@ def situation(program: Program, seed: int, number: int, units: Mapping[int, int]
         },
         turns=prng.fork("turns").bits64(),
         cores=_cores(program, prng.fork("cores")),
+        instances=instances,
+        apart=apart,
+        orders={each.name: prng.below_in(f"order of {each.name}", instances) for each in threads},
     )
 
 
@@ -129,16 +171,21 @@ def _shuffled(count: int, prng: Prng) -> list[int]:
     return order
 
 
-def global_names(program: Program) -> list[str]:
-    """The locations in global memory, in the order of the text."""
-    places = [
+def places(program: Program) -> list[Place]:
+    """Those in global memory, in the order of the text."""
+    accessed = [
         each.place
         for thread in program.threads
         for each in thread.operations
         if not isinstance(each, Fence)
     ]
-    every = (*places, *program.initial, *program.observed)
-    return list(dict.fromkeys(p.name for p in every if p.space is Space.global_))
+    every = (*accessed, *program.initial, *program.observed)
+    return [place for place in every if place.space is Space.global_]
+
+
+def global_names(program: Program) -> list[str]:
+    """The locations in global memory, in the order of the text."""
+    return list(dict.fromkeys(place.name for place in places(program)))
 
 
 def global_names_of(thread: Thread) -> list[str]:
@@ -150,26 +197,34 @@ def global_names_of(thread: Thread) -> list[str]:
     ))  # fmt: skip
 
 
-def _offsets(program: Program, prng: Prng) -> dict[str, int]:
-    """A line for each name; now and then one of others, in a place of its own."""
+def _offsets(program: Program, prng: Prng) -> tuple[dict[str, int], int]:
+    """A line for each name, and how far the instances are apart: far from each other, or each
+    between the names of the others."""
     names = global_names(program)
     stride = _STRIDES[prng.below(len(_STRIDES))]
     order = _shuffled(len(names), prng)
     first = prng.below(8)
-    return {name: LINE * (first + stride * place) for name, place in zip(names, order, strict=True)}
+    apart = 1 if stride >= LANES else stride * len(names)
+    found = {name: LINE * (first + stride * at) for name, at in zip(names, order, strict=True)}
+    return found, LINE * apart
 
 
-def _warm(program: Program, prng: Prng) -> dict[str, tuple[str, ...]]:
+def _warm(program: Program, prng: Prng, instances: int) -> dict[str, dict[str, int]]:
     """Of the lines that a thread uses, none, all, or some."""
+    every = (1 << instances) - 1
     found = {}
     for thread in program.threads:
         used = global_names_of(thread)
         chosen = prng.fork(thread.name)
         how = chosen.below(3)
-        found[thread.name] = tuple(
-            name for name in used if how == 1 or (how == 2 and chosen.below(2))
-        )
+        chances = {name: every if how == 1 else how and _some(every, chosen) for name in used}
+        found[thread.name] = {name: has for name, has in chances.items() if has}
     return found
+
+
+def _some(every: int, prng: Prng) -> int:
+    """Each bit or not."""
+    return prng.below(2) if every == 1 else prng.bits64() & every
 
 
 def _starts(program: Program, apart: bool, prng: Prng) -> dict[str, int]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from gpu.cli.litmus.mutants import mutate
 from gpu.cli.litmus.picture import draw
@@ -21,12 +22,16 @@ from gpu.litmus.scenario import Test, read_test
 from gpu.litmus.series import run_series
 from gpu.litmus.single_run import Machine
 from gpu.memory.coherent.factory import EngineChoice
+from gpu.wave_size import LANES
 from slicc.scenario_text.parser import read_scenario
 from slicc.text.command.exit_status import FOUND
 from slicc.text.escapes import quoted
 from slicc.text.files import why_not_writable
 from slicc.text.suggest import suggest
 from slicc.text.terminal import printable
+
+_LAUNCHES: Final = 100
+"""As many at least, before runs share them."""
 
 
 def litmus(options: LitmusOptions) -> int:
@@ -41,13 +46,18 @@ def litmus(options: LitmusOptions) -> int:
         raise GpuError(f"--show: {why_not}")
     processor = options.target or DEFAULT_PROCESSOR
     machine = Machine(engine=EngineChoice(options.engine.value), processor=processor)
+    if options.mutate and options.instances is not None:
+        raise GpuError("--instances: mutants are launched one by one")
+    instances = options.instances or _instances(options.runs)
     results = []
     with _workers(options.jobs) as workers:
         if options.mutate:
             missed = mutate(tests, machine, options.seed, options.runs, workers)
             return FOUND if missed else 0
         for name, test in tests.items():
-            results.append(run_series(test, options.runs, options.seed, machine, workers))
+            results.append(
+                run_series(test, options.runs, options.seed, machine, workers, instances)
+            )
             print("\n".join(block(printable(name), results[-1])), flush=True)
             if options.show is not None:
                 for path in draw(options.show, Path(name).stem, results[-1], processor):
@@ -67,6 +77,12 @@ def _read(word: str) -> Test:
         return read_test(read_scenario(Path(word)))
     except OSError as error:
         raise GpuError(f"cannot read {quoted(word)}: {error.strerror}") from None
+
+
+def _instances(runs: int) -> int:
+    """Of a launch: as many as leave enough launches, a power of two."""
+    share = max(1, min(LANES, runs // _LAUNCHES))
+    return 1 << share.bit_length() - 1
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def draw(directory: Path, name: str, result: Result, processor: str) -> Iterator
         number += 1
         test = result.test
         ends = "; ".join(f"{term}={value}" for term, value in test.outcome(outcome).items())
-        run = watch(test, first_situation(result, seen), processor)
+        run = watch(test, *first_situation(result, seen), processor)
         title = f"{name}, {processor}: {ends} ({seen.verdict})"
         path = directory / f"{name}-{number}.svg"
         yield write_whole(path, picture(title, run).encode(), parents=True)

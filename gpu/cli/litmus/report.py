@@ -15,13 +15,18 @@ from slicc.text.terminal import printable
 
 def block(name: str, result: Result) -> Iterator[str]:
     """The lines about one test, outcomes that were seen often first."""
-    yield f"{'FAILED' if result.failed else 'passed'} {name}, {result.runs} runs"
+    yield f"{'FAILED' if result.failed else 'passed'} {name}, {result.runs} runs{_launches(result)}"
     rows = sorted(result.outcomes.items(), key=lambda row: (-row[1].count, row[0]))
     for outcome, seen in rows:
         yield _row(result, outcome, seen)
     for outcome, seen in rows:
         if seen.failed:
             yield from _failure(result, outcome, seen)
+
+
+def _launches(result: Result) -> str:
+    """Where runs share them."""
+    return "" if result.instances == 1 else f" in {result.launches} launches"
 
 
 def _row(result: Result, outcome: Outcome, seen: Seen) -> str:
@@ -41,7 +46,8 @@ def _failure(result: Result, outcome: Outcome, seen: Seen) -> Iterator[str]:
         for line in explain(test.program, outcome, test.rules).splitlines():
             yield f"  {printable(line)}"
     run = "steered run" if seen.number is None else f"run {seen.number} of seed {result.seed}"
-    yield f"  {run}: {printable(str(first_situation(result, seen)))}"
+    launched, instance = first_situation(result, seen)
+    yield f"  {run}: {printable(str(launched.of(instance)))}"
 
 
 def summary(results: Sequence[Result]) -> str:

@@ -65,13 +65,13 @@ def _numbers(placement: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-def _warm(way: Way, number: int) -> tuple[str, ...]:
+def _warm(way: Way, number: int) -> dict[str, int]:
     machine, thread = way.machine, way.machine.program.threads[number]
     if thread.position.agent == "cpu":
-        return ()
+        return {}
     unit = machine.placement[thread.position.group]
     used = global_names_of(thread)
-    return tuple(name for name in used if machine.slot(unit, name) in way.warm)
+    return {name: 1 for name in used if machine.slot(unit, name) in way.warm}
 
 
 class _Timetable:

@@ -13,21 +13,27 @@ from gpu.memory_model.program import Fence, Guard, Operation, Order, Place, Rmw,
 from gpu.memory_model.scopes import Position
 from runtime.types.atomic_op import AtomicKind
 
+ON_THE_GPU = Thread("P1", Position(), ())
 X, Y, WIDE = Place("x"), Place("y", 4), Place("wide", 0, 8)
 MEMORY, START, NOW = 0x1000, 5000, 100
 
 
 def carried_out(
-    operations: Sequence[Operation], values: dict[str, int]
-) -> tuple[list[list[Access]], dict[str, int]]:
-    """What a thread asks for, without sleeps in between, and its registers. ``values``: what loads
-    and atomic operations find, by name."""
+    operations: Sequence[Operation], values: dict[str, int], instances: int = 1
+) -> tuple[list[list[Access]], list[dict[str, int]]]:
+    """What a thread asks for, without sleeps in between, and its registers by instance.
+    ``values``: what loads and atomic operations find, by name."""
     thread = Thread("P0", Position("cpu", 0), tuple(operations))
-    drawn = situation(model.Program((thread,)), 1, 1, {})
-    drawn = replace(drawn, sleeps={"P0": (0,) * len(operations)}, warm={"P0": ("y",)})
-    names = {MEMORY + offset: name for name, offset in drawn.offsets.items()}
+    drawn = situation(model.Program((thread, ON_THE_GPU)), 1, 1, {}, instances)
+    drawn = replace(drawn, sleeps={"P0": (0,) * len(operations)}, warm={"P0": {"y": 1}})
+    names = {
+        MEMORY + offset + drawn.apart * number: name
+        for name, offset in drawn.offsets.items()
+        for number in range(instances)
+    }
+    assert len(names) == instances * len(drawn.offsets)
     core = core_program(thread, drawn, MEMORY, START, lambda: NOW)
-    assert next(core) == Load(MEMORY + drawn.offsets["y"])
+    assert next(core) == [Load(MEMORY + drawn.offsets["y"])]
     assert core.send(0) == Sleep(START - NOW + drawn.starts["P0"])
     rounds: list[list[Access]] = []
     answer: object = None
@@ -52,7 +58,7 @@ def kinds(rounds: list[list[Access]]) -> list[list[type]]:
 def test_a_load_passes_a_store_in_the_store_buffer() -> None:
     load = model.Load(Y, "r0", Order.acquire)
     made, registers = carried_out([model.Store(X, 1, Order.release), load], {"y": 7})
-    assert kinds(made) == [[Store, Load]] and registers == {"r0": 7}
+    assert kinds(made) == [[Store, Load]] and registers == [{"r0": 7}]
     for first in (
         model.Store(X, 1, Order.seq_cst),
         model.Store(Place("y"), 1),
@@ -79,4 +85,15 @@ def test_guards_and_registers() -> None:
     assert load.size == 8
     assert isinstance(store, Store) and (store.value, store.size) == (1, 4)
     assert isinstance(cas, Atomic) and (cas.operand, cas.compare) == (9, 2)
-    assert registers == {"r0": wide, "r1": 0, "r2": 2}
+    assert registers == [{"r0": wide, "r1": 0, "r2": 2}]
+
+
+def test_instances_are_made_at_once_each_in_its_order() -> None:
+    operations = [model.Load(X, "r0"), model.Store(Y, 1, when=Guard("r0", 3))]
+    made, registers = carried_out(operations, {"x": 3}, 8)
+    assert kinds(made) == [[Load] * 8, [Store] * 8] and registers == [{"r0": 3}] * 8
+    loads, stores = ([access.address for access in accesses] for accesses in made)
+    assert len({*loads, *stores}) == 16
+    assert len({store - load for load, store in zip(loads, stores, strict=True)}) == 1
+    made, _ = carried_out([model.Store(X, 1), model.Load(Y, "r0")], {"y": 7}, 8)
+    assert kinds(made) == [[Store, Load] * 8]

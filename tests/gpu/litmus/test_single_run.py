@@ -10,12 +10,13 @@ import pytest
 from gpu.code_object.targets import DEFAULT_PROCESSOR, RUNNABLE
 from gpu.litmus.kernel import Layout, NotExecuted, build
 from gpu.litmus.sequences import WAIT, Sequence
-from gpu.litmus.single_run import Machine, run_once
-from gpu.litmus.situation import situation
+from gpu.litmus.single_run import Machine, run_instances, run_once
+from gpu.litmus.situation import most_instances, situation
 from gpu.memory.coherent.factory import EngineChoice
-from gpu.memory_model.program import Order, Outcome, Program
+from gpu.memory_model.program import Load, Order, Outcome, Place, Program, Rmw, Space, Thread
 from gpu.memory_model.scopes import Position, Scope
-from tests.gpu.litmus.programs import ELSEWHERE, message_passing
+from runtime.types.atomic_op import AtomicKind
+from tests.gpu.litmus.programs import ELSEWHERE, X, message_passing
 
 RELAXED = message_passing(Order.relaxed, Order.relaxed, Scope.agent)
 SAFE = message_passing(Order.release, Order.acquire, Scope.agent)
@@ -108,6 +109,68 @@ def test_a_core_sees_a_flag_before_the_data_of_a_kernel_that_does_not_wait() -> 
     drawn = situation(TO_A_CORE, 1, 68, {})
     assert run_once(TO_A_CORE, drawn, Machine()) == (0, 0)
     assert run_once(TO_A_CORE, drawn, Machine(), sequences=without_waits) == STALE
+
+
+@pytest.mark.parametrize("processor", RUNNABLE)
+def test_instances_of_a_launch_end_each_for_itself(processor: str) -> None:
+    """Lanes whose guard does not hold skip what it guards, beside others that do not."""
+    machine = Machine(processor=processor)
+    drawn = situation(RELAXED, 1, 8, {}, 64)
+    ends = run_instances(RELAXED, drawn, machine)
+    assert len(ends) == 64 and set(ends) == {(0, 0), STALE, (1, 1)}
+    safe = [run_instances(SAFE, situation(SAFE, 1, n, {}, 64), machine) for n in range(12)]
+    assert STALE not in {end for ends in safe for end in ends}
+
+
+def test_a_lost_invalidation_shows_in_some_instance() -> None:
+    def without_invalidation(thread: int, operation: int, sequence: Sequence) -> Sequence:
+        return tuple(step for step in sequence if not step.name.startswith("buffer"))
+
+    drawn = situation(SAFE, 1, 8, {}, 64)
+    ends = run_instances(SAFE, drawn, Machine(), sequences=without_invalidation)
+    assert STALE in ends and (0, 0) in ends
+
+
+ADDED = Rmw(X, AtomicKind.ADD, 1, register="r0", scope=Scope.agent)
+LOCAL = Rmw(Place("local", 4, 4, Space.local), AtomicKind.ADD, 5, register="r0")
+
+
+@pytest.mark.parametrize(
+    ("other", "count"),
+    [
+        (Position("gpu", 1), 64),
+        (Position("gpu", 0, wave=1), 64),
+        (Position("gpu", 0, lane=9), 32),
+        (Position("cpu", 0), 64),
+    ],
+)
+def test_instances_have_memory_of_their_own(other: Position, count: int) -> None:
+    threads = Thread("P0", Position("gpu", 0), (ADDED,)), Thread("P1", other, (ADDED,))
+    program = Program(threads, {X: 7}, observed=(X,))
+    assert most_instances(program) == count
+    ends = run_instances(program, situation(program, 1, 1, {}, count), Machine())
+    assert len(ends) == count and set(ends) <= {(7, 8, 9), (8, 7, 9)}
+
+
+def test_instances_have_local_memory_of_their_own() -> None:
+    threads = tuple(
+        Thread(f"P{n}", Position("gpu", 0, wave, lane), (LOCAL, Load(LOCAL.place, "r1")))
+        for n, (wave, lane) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)])
+    )
+    program = Program(threads)
+    ends = run_instances(program, situation(program, 1, 4, {}, 32), Machine())
+    assert len(ends) == 32
+    assert all({*end[::2]} == {0, 5, 10, 15} and max(end) == 20 for end in ends)
+
+
+@pytest.mark.parametrize("program", [RELAXED, FROM_A_CORE])
+def test_the_engines_agree_on_every_instance(program: Program) -> None:
+    drawn = situation(program, 1, 8, {}, 8)
+    python, native = (
+        run_instances(program, drawn, Machine(engine=engine))
+        for engine in (EngineChoice.python, EngineChoice.auto)
+    )
+    assert python == native and len(python) == 8
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx942"])

@@ -63,6 +63,32 @@ def test_processes_do_not_change_the_report() -> None:
     assert one.out == two.out
 
 
+def test_runs_share_launches() -> None:
+    words = "litmus", "MP+relaxed+agent", "IRIW+relaxed+wavefront", "--instances", "32", "--runs"
+    one, two = (gcn(*words, "70", "--jobs", jobs) for jobs in ("1", "2"))
+    assert one.status == 0 and one.out == two.out
+    lines = one.out.splitlines()
+    assert lines[0] == "passed MP+relaxed+agent, 70 runs in 3 launches"
+    assert "passed IRIW+relaxed+wavefront, 70 runs in 5 launches" in lines  # of 16 instances
+    counts = [int(line.split()[0]) for line in lines if line.startswith("   ")]
+    assert sum(counts) == 140 and lines[-1] == "PASSED: 2 tests, 140 runs"
+    fewer = gcn(*words, "40").out.splitlines()
+    assert fewer[0] == "passed MP+relaxed+agent, 40 runs in 2 launches"
+
+
+def test_many_runs_share_launches_by_default() -> None:
+    answer = gcn("litmus", "CoWW+relaxed+agent", "--runs", "410")
+    assert answer.out.startswith("passed CoWW+relaxed+agent, 410 runs in 103 launches\n")
+
+
+def test_instances_are_a_power_of_two() -> None:
+    for text, why in (("3", "3 is no power of two"), ("128", "1 to 64 are possible")):
+        answer = gcn("litmus", "cas", "--instances", text)
+        assert (answer.status, answer.out) == (2, "") and why in answer.err
+    answer = gcn("litmus", "cas", "--instances", "2", "--mutate")
+    assert (answer.status, answer.out) == (2, "") and "--instances: mutants" in answer.err
+
+
 def test_a_refused_outcome_fails(tmp_path: Path) -> None:
     file = tmp_path / "a.litmus"
     file.write_text(MP.format("0 or P1:r0 = 1"))
