@@ -183,7 +183,7 @@ def _check_alone(operation: Operation) -> None:
     names += [known["when"].register] if known["when"] is not None else []
     place = Place("names", size=4)
     before = tuple(Load(place, name) for name in dict.fromkeys(names))
-    Program((Thread("of this thread", Position(), (*before, operation)),))
+    Program((Thread("this thread", Position(), (*before, operation)),))
 
 
 def _place(scenario: syntax.Scenario, place: conditions.Place, size: int) -> Place:

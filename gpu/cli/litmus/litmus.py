@@ -17,11 +17,16 @@ from gpu.cli.litmus.report import block, summary
 from gpu.cli.options import LitmusOptions
 from gpu.code_object.targets import DEFAULT_PROCESSOR
 from gpu.errors import GpuError
+from gpu.litmus.kernel import Layout, build
+from gpu.litmus.kernel import TooLarge as KernelTooLarge
 from gpu.litmus.library import SUFFIX, names, shipped
 from gpu.litmus.scenario import Test, read_test
 from gpu.litmus.series import run_series
 from gpu.litmus.single_run import Machine
+from gpu.litmus.situation import most_instances, situation
 from gpu.memory.coherent.factory import EngineChoice
+from gpu.memory_model.events import TooLarge
+from gpu.memory_model.model import judge
 from gpu.wave_size import LANES
 from slicc.scenario_text.parser import read_scenario
 from slicc.text.command.exit_status import FOUND
@@ -40,11 +45,10 @@ def litmus(options: LitmusOptions) -> int:
         for name in names():
             print(f"{name:<28} {printable(shipped(name).scenario.title)}".rstrip())
         return 0
-    tests = {word: _read(word) for word in options.tests or names()}
-    why_not = None if options.show is None else why_not_writable(options.show)
-    if why_not is not None:
-        raise GpuError(f"--show: {why_not}")
     processor = options.target or DEFAULT_PROCESSOR
+    tests = {word: _read(word, processor) for word in options.tests or names()}
+    if options.show is not None:
+        _make(options.show)
     machine = Machine(engine=EngineChoice(options.engine.value), processor=processor)
     if options.mutate and options.instances is not None:
         raise GpuError("--instances: mutants are launched one by one")
@@ -66,7 +70,19 @@ def litmus(options: LitmusOptions) -> int:
     return FOUND if any(each.failed for each in results) else 0
 
 
-def _read(word: str) -> Test:
+def _make(directory: Path) -> None:
+    """Before the runs, of which some take long."""
+    why_not = why_not_writable(directory)
+    if why_not is None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why_not = f"{quoted(str(directory))}: {error.strerror}"
+    if why_not is not None:
+        raise GpuError(f"--show: {why_not}")
+
+
+def _read(word: str, processor: str) -> Test:
     if not word.endswith(SUFFIX):
         if word in names():
             return shipped(word)
@@ -74,9 +90,16 @@ def _read(word: str) -> Test:
         help = f"did you mean {near}?" if near else f"--list has all; files end in {SUFFIX}"
         raise GpuError(f"{quoted(word)} is no litmus test; {help}")
     try:
-        return read_test(read_scenario(Path(word)))
+        test = read_test(read_scenario(Path(word)))
     except OSError as error:
         raise GpuError(f"cannot read {quoted(word)}: {error.strerror}") from None
+    try:
+        judge(test.program, test.rules)
+        drawn = situation(test.program, 0, 0, test.units, most_instances(test.program))
+        build(test.program, drawn, Layout(0, 0, 0), processor=processor)
+    except (TooLarge, KernelTooLarge) as error:
+        raise GpuError(f"{quoted(word)}: {error}") from None
+    return test
 
 
 def _instances(runs: int) -> int:

@@ -106,6 +106,22 @@ def test_a_mistake_is_shown_at_its_place(tmp_path: Path) -> None:
     assert "a.litmus:6:" in answer.err and "^" in answer.err
 
 
+def test_a_test_that_cannot_be_judged_or_written_is_named(tmp_path: Path) -> None:
+    columns = [f"P{n} @ group {n}" for n in range(6)]
+    stores = [" | ".join(f"store x = {6 * row + n + 1}" for n in range(6)) for row in range(2)]
+    loads = " | ".join(["load x -> r0"] * 6)
+    racy = tmp_path / "racy.litmus"
+    lines = ["model hsa", " | ".join(columns), *stores, loads, "exists x = 3", ""]
+    racy.write_text("\n".join(lines))
+    wide = tmp_path / "wide.litmus"
+    loads_of_one = [f"load x{n} -> r{n} (8 bytes)" for n in range(62)]
+    wide.write_text("\n".join(["model hsa", "P0 @ group 0", *loads_of_one, "exists P0:r0 = 0", ""]))
+    for file, why in ((racy, "too many to be judged"), (wide, "more than 256 registers")):
+        answer = gcn("litmus", "cas", str(file), "--runs", "1")
+        assert (answer.status, answer.out) == (2, "")
+        assert f'{file.name}": ' in answer.err and why in answer.err
+
+
 def test_names_that_are_near_are_proposed(tmp_path: Path) -> None:
     answer = gcn("litmus", "MP+relxed+agent")
     assert answer.status == 2 and "did you mean MP+relaxed+agent?" in answer.err
