@@ -16,7 +16,7 @@ from itertools import chain, islice
 
 from gpu.litmus.kernel import Sequences, as_written
 from gpu.litmus.scenario import Test
-from gpu.litmus.single_run import Machine, run_instances, run_once
+from gpu.litmus.single_run import Machine, run_instances
 from gpu.litmus.situation import Situation, most_instances, situation
 from gpu.litmus.steering.direction import directed
 from gpu.litmus.steering.search import Way, explore
@@ -89,26 +89,34 @@ class Result:
 def outcome_of(
     test: Test, machine: Machine, seed: int, number: int, *, sequences: Sequences = as_written
 ) -> Outcome:
-    """What one run ends with."""
-    return _run(test, machine, situation(test.program, seed, number, test.units), sequences)
+    """What one run ends with, in a launch of its own."""
+    return launched(test, machine, seed, 1, number, sequences=sequences)[0]
+
+
+def launched(
+    test: Test,
+    machine: Machine,
+    seed: int,
+    instances: int,
+    number: int,
+    *,
+    sequences: Sequences = as_written,
+) -> list[Outcome]:
+    """What the instances of a launch end with."""
+    drawn = situation(test.program, seed, number, test.units, instances)
+    return _run(test, machine, drawn, sequences)
 
 
 def steered_outcome(
     test: Test, machine: Machine, way: Way, *, sequences: Sequences = as_written
 ) -> Outcome:
     """What a run ends with that is steered along a way."""
-    return _run(test, machine, directed(test.program, way), sequences)
+    return _run(test, machine, directed(test.program, way), sequences)[0]
 
 
-def _run(test: Test, machine: Machine, drawn: Situation, sequences: Sequences) -> Outcome:
+def _run(test: Test, machine: Machine, drawn: Situation, sequences: Sequences) -> list[Outcome]:
     opencl = test.rules is Rules.opencl
-    return run_once(test.program, drawn, machine, opencl=opencl, sequences=sequences)
-
-
-def _launch(test: Test, machine: Machine, seed: int, instances: int, number: int) -> list[Outcome]:
-    """What its instances end with."""
-    drawn = situation(test.program, seed, number, test.units, instances)
-    return run_instances(test.program, drawn, machine, opencl=test.rules is Rules.opencl)
+    return run_instances(test.program, drawn, machine, opencl=opencl, sequences=sequences)
 
 
 def run_series(
@@ -163,14 +171,14 @@ def _steer(result: Result, machine: Machine, interleaved: frozenset[Outcome]) ->
         way = search(wanted=outcome.__eq__, whole=True).way
         if way is not None:
             steered = directed(result.test.program, way)
-            ended = _run(result.test, machine, steered, as_written)
+            (ended,) = _run(result.test, machine, steered, as_written)
             _entry(result, ended, interleaved).steered = steered
 
 
 def _outcomes(
     result: Result, machine: Machine, workers: ProcessPoolExecutor | None
 ) -> Iterable[Outcome]:
-    one = partial(_launch, result.test, machine, result.seed, result.instances)
+    one = partial(launched, result.test, machine, result.seed, result.instances)
     launches = range(result.launches)
     if workers is None:
         ends: Iterable[list[Outcome]] = map(one, launches)

@@ -175,18 +175,6 @@ def run_instances(
     return [tuple(each) for each in values]
 
 
-def run_once(
-    program: Program,
-    situation: Situation,
-    machine: Machine,
-    *,
-    opencl: bool = False,
-    sequences: Sequences = as_written,
-) -> Outcome:
-    """The outcome of the first instance. Raises what a device raises."""
-    return run_instances(program, situation, machine, opencl=opencl, sequences=sequences)[0]
-
-
 def _started(
     device: Device, program: Program, situation: Situation, layout: Layout
 ) -> list[tuple[Thread, Task[list[Registers]]]]:

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from gpu.litmus import scenario
-from gpu.memory_model.program import Guard, Load, Order, Place, Program, Store, Thread
+from gpu.litmus.kernel import Sequences, as_written
+from gpu.litmus.single_run import Machine, run_instances
+from gpu.litmus.situation import Situation
+from gpu.memory_model.program import (
+    Guard,
+    Load,
+    Order,
+    Outcome,
+    Place,
+    Program,
+    Store,
+    Thread,
+)
 from gpu.memory_model.scopes import Position, Scope
 from slicc.scenario_text.parser import parse_scenario
 from slicc.source import SourceFile
@@ -36,6 +48,14 @@ forbidden P2:r0 = 1 and P2:r1 = 0
 """
 """The release of a work-group does not wait for stores to global memory, in LLVM's table; P1 cannot
 wait for those of P0."""
+
+
+def run_once(
+    program: Program, situation: Situation, machine: Machine, sequences: Sequences = as_written
+) -> Outcome:
+    """What a launch of one instance ends with."""
+    (outcome,) = run_instances(program, situation, machine, sequences=sequences)
+    return outcome
 
 
 def read(text: str) -> scenario.Test:

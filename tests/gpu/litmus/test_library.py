@@ -35,5 +35,5 @@ def test_the_model_agrees_with_the_conditions(name: str) -> None:
 @pytest.mark.litmus
 @pytest.mark.parametrize("name", names())
 def test_no_run_ends_as_it_must_not(name: str) -> None:
-    result = run_series(shipped(name), 100)
+    result = run_series(shipped(name), 3200, instances=32)
     assert not result.failed

@@ -10,13 +10,13 @@ import pytest
 from gpu.code_object.targets import DEFAULT_PROCESSOR, RUNNABLE
 from gpu.litmus.kernel import Layout, NotExecuted, build
 from gpu.litmus.sequences import WAIT, Sequence
-from gpu.litmus.single_run import Machine, run_instances, run_once
+from gpu.litmus.single_run import Machine, run_instances
 from gpu.litmus.situation import most_instances, situation
 from gpu.memory.coherent.factory import EngineChoice
 from gpu.memory_model.program import Load, Order, Outcome, Place, Program, Rmw, Space, Thread
 from gpu.memory_model.scopes import Position, Scope
 from runtime.types.atomic_op import AtomicKind
-from tests.gpu.litmus.programs import ELSEWHERE, X, message_passing
+from tests.gpu.litmus.programs import ELSEWHERE, X, message_passing, run_once
 
 RELAXED = message_passing(Order.relaxed, Order.relaxed, Scope.agent)
 SAFE = message_passing(Order.release, Order.acquire, Scope.agent)

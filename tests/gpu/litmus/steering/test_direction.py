@@ -9,12 +9,12 @@ import pytest
 from gpu.litmus.library import shipped
 from gpu.litmus.sequences import VECTOR, WAIT, Sequence, Step
 from gpu.litmus.series import steered_outcome
-from gpu.litmus.single_run import Machine, run_once
+from gpu.litmus.single_run import Machine
 from gpu.litmus.steering.direction import directed
 from gpu.litmus.steering.search import explore
 from gpu.memory.coherent.factory import EngineChoice
 from gpu.memory_model.model import judge
-from tests.gpu.litmus.programs import CHAIN, read
+from tests.gpu.litmus.programs import CHAIN, read, run_once
 
 WEAK = [
     ("MP+relaxed+agent", (1, 0)),
