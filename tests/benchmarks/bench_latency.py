@@ -104,12 +104,12 @@ def rounds(place: Place, name: str, repeat: int) -> Mapping[str, list[tuple[floa
 def main() -> None:
     """Print a line for each protocol and measurement."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--protocol", nargs="*", choices=_EDITED, default=["MI", "GPU_VIPER"])
+    parser.add_argument("--protocol", nargs="+", action="extend", choices=_EDITED)
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         place = Place(Path(directory))
-        for name in given.protocol:
+        for name in given.protocol or ("MI", "GPU_VIPER"):
             for what, measured in rounds(place, name, given.repeat).items():
                 least = min(seconds for seconds, _ in measured)
                 ratio = median(seconds / yardstick for seconds, yardstick in measured)
