@@ -31,8 +31,11 @@ def is_link(buffer: BufferParameter) -> bool:
 def with_links(
     given: SystemDescription, declared: Mapping[str, Mapping[str, BufferParameter]]
 ) -> SystemDescription:
-    """The description with every link whose ends can be inferred."""
+    """The description with every link whose ends can be inferred. ``declared``: for every machine,
+    its buffers that are links."""
     loose = _loose(given, declared)
+    if not loose:
+        return given
     senders = [end for end in loose if declared[end[0]][end[1]].direction == "To"]
     receivers = [end for end in loose if declared[end[0]][end[1]].direction != "To"]
     pairs = _only_pairs(senders, receivers, _named_alike)
@@ -75,9 +78,8 @@ def _loose(
     return [
         (machine, name)
         for machine, buffers in declared.items()
-        for name, buffer in buffers.items()
-        if is_link(buffer)
-        and f"{machine}.{name}" not in joined
+        for name in buffers
+        if f"{machine}.{name}" not in joined
         and (machine not in given.machines or given.machines[machine].count != 0)
     ]
 

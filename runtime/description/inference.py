@@ -6,7 +6,7 @@ checked against the protocol, and is its own completion. The rules are in ``docs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -79,6 +79,7 @@ class _Machine:
 
     def __init__(self, declared: Iterable[Parameter | BufferParameter]) -> None:
         self.buffers = {p.name: p for p in declared if isinstance(p, BufferParameter)}
+        self.links = {name: p for name, p in self.buffers.items() if is_link(p)}
         plain = [p for p in declared if isinstance(p, Parameter)]
         self.caches = [p.name for p in plain if p.type == "CacheMemory"]
         self.requesters = {p.name: p.type for p in plain if p.type in REQUESTERS}
@@ -114,7 +115,7 @@ class _Completion:
         """The declarations behind every group."""
         self.counts: dict[str, int] = {}
         self._flags = protocol.request_flags
-        self.given = with_links(given, {name: m.buffers for name, m in self.machines.items()})
+        self.given = with_links(given, {name: m.links for name, m in self.machines.items()})
         self.values = ParameterValues(
             given.origin,
             self.counts,
@@ -196,12 +197,11 @@ class _Completion:
         return self.given.origin.error(path, value, message)
 
     def _known(
-        self, names: Iterable[str], known: Iterable[str], what: str, *path: str | int
+        self, names: Iterable[str], known: Collection[str], what: str, *path: str | int
     ) -> None:
-        known = list(known)
         for name in names:
             if name not in known:
-                raise self._error((*path, name), None, unknown_name(what, name, known))
+                raise self._error((*path, name), None, unknown_name(what, name, list(known)))
 
     # ------------------------------------------------------------------ machines
 
@@ -326,15 +326,15 @@ class _Completion:
 
     def _require_links(self, machines: Mapping[str, MachineDescription]) -> None:
         """Ask for everything that hangs loose at once."""
+        if not any(machine.links for machine in self.machines.values()):
+            return
         ends = {b.joined for m in machines.values() for b in m.buffers.values()}
         loose = [
             (name, buffer)
             for name, described in machines.items()
-            for buffer, stated in described.buffers.items()
             if described.count
-            and is_link(self.machines[name].buffers[buffer])
-            and stated.joined is None
-            and f"{name}.{buffer}" not in ends
+            for buffer in self.machines[name].links
+            if described.buffers[buffer].joined is None and f"{name}.{buffer}" not in ends
         ]
         if loose:
             name, buffer = loose[0]

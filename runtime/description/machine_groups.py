@@ -10,6 +10,7 @@ name, so that the order of tables means nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -28,17 +29,24 @@ def with_groups(given: SystemDescription, machines: Sequence[str]) -> SystemDesc
             raise given.origin.error(path, machine, message)
         if machine is not None and name in machines and name != machine:
             raise given.origin.error(("machine", name), None, "is a machine itself")
+    parts: dict[str, list[str]] = {}
+    for name, machine in sorted(of.items()):
+        if machine is not None:
+            parts.setdefault(machine, []).append(name)
     groups: dict[str, MachineDescription] = {}
     for machine in machines:
-        whole = given.machines.get(machine, MachineDescription())
-        parts = sorted(name for name, m in of.items() if m == machine)
-        if parts == [machine]:
-            parts = []
-        for name in parts:
+        whole = given.machines.get(machine, _NOTHING)
+        names = parts.get(machine, [])
+        if names in ([], [machine]):
+            groups[machine] = whole if whole.of is None else replace(whole, of=None)
+            continue
+        for name in names:
             groups[name] = whole if name == machine else _merged(whole, given.machines[name])
-        if not parts:
-            groups[machine] = replace(whole, of=None)
     return replace(given, machines=groups)
+
+
+_NOTHING: Final = MachineDescription()
+"""What a description says of a machine that it does not mention."""
 
 
 def _merged(whole: MachineDescription, part: MachineDescription) -> MachineDescription:

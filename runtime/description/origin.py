@@ -65,8 +65,8 @@ class Origin:
     def __init__(self, file: str = "<description>", text: str = "") -> None:
         self.file = file
         self.text = text
-        self.options: dict[Path, str] = {}
-        """Fields that the command line overrode, and the options as they were written."""
+        self.options: dict[Path, tuple[str, object]] = {}
+        """Fields that the command line overrode, and the options: field and value."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Origin)
@@ -79,17 +79,21 @@ class Origin:
         for end in range(len(path), 0, -1):
             option = self.options.get(path[:end])
             if option is not None:
-                return option, 0
+                return _written(option), 0
             if end <= held:
                 return self.file, _line(self.text, path[:end])
         for made, option in self.options.items():  # the option made this table
             if made[: len(path)] == path:
-                return option, 0
+                return _written(option), 0
         return self.file, 1 if self.text else 0
 
     def error(self, path: Path, value: object, message: str) -> DescriptionError:
         file, line = self.place(path)
         return DescriptionError(file, line, dotted(path), value, message)
+
+
+def _written(option: tuple[str, object]) -> str:
+    return f"--set {option[0]}={option[1]}"
 
 
 def _line(text: str, path: Path) -> int:

@@ -142,13 +142,21 @@ class SystemDescription(Piece, frozen=True):
         Errors name the option (``--set machine.TCP.count=0``) in place of a line.
         """
         data = shallow(self)
-        opened = {id(data): data}
+        opened: dict[Path, Any] = {(): data}
         origin = Origin(self.origin.file, self.origin.text)
         origin.options = dict(self.origin.options)
         for name, value in assignments.items():
-            path = _split(name)
-            origin.options[path] = f"--set {name}={value}"
-            _assign(data, path, value, origin, opened)
+            path, place = _split(name)
+            origin.options[path] = (name, value)
+            table = opened.get(place)
+            if table is None:
+                table = _opened(opened, path, value, origin)
+            last = path[-1]
+            if not isinstance(table, dict) or not isinstance(last, str):
+                raise origin.error(path, value, f"{dotted(place)} has no field {last}")
+            table[last] = value
+            if path in opened:  # what was opened below it is gone
+                opened = {(): data}
         return _read_system(data, origin)
 
     def summary(self) -> str:
@@ -218,27 +226,26 @@ def _filled(data: dict[str, object]) -> dict[str, object]:
 
 
 @lru_cache(1 << 12)
-def _split(name: str) -> Path:
-    return tuple(int(part) if part.isdigit() else part for part in name.split("."))
+def _split(name: str) -> tuple[Path, Path]:
+    """The path of a field, and that of the table around it."""
+    path = tuple(int(part) if part.isdigit() else part for part in name.split("."))
+    return path, path[:-1]
 
 
-def _assign(data: Any, path: Path, value: object, origin: Origin, opened: dict[int, Any]) -> None:
-    """Set ``path`` in nested values, making tables on the way. What the path leads through is
-    opened, and no more: pieces that stay as they are were checked when they were made.
-    ``opened``: what was opened before and need not be again, by identity."""
-    for depth, part in enumerate(path[:-1]):
-        if isinstance(data, dict) and isinstance(part, str):
-            inner = data.get(part, {})
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            inner = data[part]
-        else:
-            raise origin.error(path, value, f"{dotted(path[:depth])} is not a table")
-        if id(inner) not in opened:
-            inner = data[part] = shallow(inner)
-            opened[id(inner)] = inner
+def _opened(opened: dict[Path, Any], path: Path, value: object, origin: Origin) -> Any:
+    """The table or list around ``path``, with tables made on the way. What the path leads through
+    is opened, and no more: pieces that stay as they are were checked when they were made.
+    ``opened``: what was opened before and need not be again."""
+    data = opened[()]
+    for depth, part in enumerate(path[:-1], 1):
+        inner = opened.get(path[:depth])
+        if inner is None:
+            if isinstance(data, dict) and isinstance(part, str):
+                inner = data.get(part, {})
+            elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+                inner = data[part]
+            else:
+                raise origin.error(path, value, f"{dotted(path[: depth - 1])} is not a table")
+            inner = data[part] = opened[path[:depth]] = shallow(inner)
         data = inner
-    last = path[-1]
-    if isinstance(data, dict) and isinstance(last, str):
-        data[last] = value
-    else:
-        raise origin.error(path, value, f"{dotted(path[:-1])} has no field {last}")
+    return data

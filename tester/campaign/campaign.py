@@ -536,7 +536,8 @@ class Campaign:
     ) -> SystemDescription:
         """The protocol's description in the drawn shape, completed again from what was written.
 
-        Shapes change counts, and what completion computes from counts must follow.
+        Shapes change counts, and what completion computes from counts must follow. Nothing follows
+        from what is set last: room in tables and buffers, and ways of processors.
         """
         whole = self.protocol.description
         written = self.protocol.written
@@ -560,7 +561,7 @@ class Campaign:
         later |= machine_roles.atomic_ways(shape, self.protocol.accepted, completed)
         later |= machine_roles.loads_ahead(self.protocol.accepted, completed)
         later = {path: value for path, value in later.items() if path not in changes}
-        return complete(completed.override(later), self.protocol.info) if later else completed
+        return completed.override(later) if later else completed
 
 
 def outline(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, ProtocolMissing, load_protocol, locate, shipped
+from runtime.description.inference import complete
 from runtime.system.system import build_system
 from slicc.coverage.file import SCHEMA, write_cells
 from tester.campaign.campaign import Campaign, Options, leg_run
@@ -57,6 +58,16 @@ def test_a_leg_does_not_depend_on_the_ones_before_it(mi: LoadedProtocol) -> None
     fresh = Campaign(mi, campaign.options)
     assert fresh.plan(1).leg.program.equals(Campaign(mi, campaign.options).plan(1).leg.program)
     assert not fresh.plan(1).leg.program.equals(fresh.plan(0).leg.program)
+
+
+@pytest.mark.parametrize("name", ["GPU_VIPER_APU", "MESI_Two_Level"])
+def test_systems_of_legs_are_complete(name: str) -> None:
+    protocol = load_protocol(name)
+    for profile in ("scarcity", "starvation", "system"):
+        campaign = Campaign(protocol, Options(2, 10_000, profile, leg_episodes=30))
+        for number in range(3):
+            description = campaign.plan(number).leg.description
+            assert complete(description, protocol.info) == description
 
 
 def test_a_leg_says_what_was_built_and_what_applies_to_it(mi: LoadedProtocol) -> None:
