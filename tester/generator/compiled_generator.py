@@ -6,15 +6,15 @@ Invariant: chunks are byte for byte those of `tester.generator.generator.Generat
 from __future__ import annotations
 
 import ctypes
-from array import array
-from math import prod
+from operator import attrgetter
+from struct import Struct, pack
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from runtime.prng import Prng
-from tester.arrays import BoolArray, ByteArray, IntArray
+from tester.arrays import ByteArray, IntArray
 from tester.generator.config import GeneratorConfig
 from tester.generator.native_loops import (
     CompiledLoops,
@@ -28,7 +28,7 @@ from tester.generator.native_loops import (
     words_at,
     work,
 )
-from tester.program.address_map import LAYOUTS, MapConfig, build_map
+from tester.program.address_map import LAYOUTS, build_map
 from tester.program.program import DTYPES, Program
 
 BLOCK_SLOTS: Final = 1 << 16
@@ -42,16 +42,15 @@ def block_episodes(config: GeneratorConfig) -> int:
     return max(1, min(BLOCK_EPISODES, BLOCK_SLOTS // max(1, slots)))
 
 
-def adders_with_others(config: GeneratorConfig) -> BoolArray:
-    """[T] wavefronts that add to the same words as processors do.
+def adders_with_others(config: GeneratorConfig) -> list[bool]:
+    """By agent: whether it is a wavefront that adds to the same words as processors do.
 
     A GPU's shared cache performs what is not of system scope by itself, so these must be.
     """
     agents = config.agents
     groups = config.isolation_groups or (0,) * len(agents)
     others = {group for a, group in zip(agents, groups) if a.adds and a.kind != "gpu"}
-    wide = [a.kind == "gpu" and group in others for a, group in zip(agents, groups)]
-    return np.array(wide, np.bool_)
+    return [a.kind == "gpu" and group in others for a, group in zip(agents, groups)]
 
 
 class CompiledGenerator:
@@ -65,20 +64,20 @@ class CompiledGenerator:
         self._block = block_episodes(config)
         self._lanes = max(agent.lanes for agent in config.agents)
         agents = len(config.agents)
-        self._arrays: list[npt.NDArray[Any]] = [
-            _agents(config),
-            np.array(config.lengths, np.int64),
-            np.empty(agents, np.int64),
-            np.empty(agents, np.int64),
-        ]
-        """What the record points to, for as long as it does."""
+        lengths = len(config.lengths)
+        words = _agents(config) + pack(f"{lengths}q", *config.lengths) + bytes(16 * agents)
+        self._arrays: list[npt.NDArray[Any]] = [np.frombuffer(words, np.uint8)]
+        """What the record points to, for as long as it does: agents, lengths, and two words for
+        each agent's clock first."""
         record = self._record = Drawing(
-            prng.key, _map_settings(config.full_map()), _settings(config), agents, self._lanes
+            prng.key, _map_settings(config), _settings(config), agents, self._lanes
         )
         record.isolation_groups = max(config.isolation_groups, default=0) + 1
-        record.lengths = len(config.lengths)
-        record.agent, record.length, ordinal, start = addresses(self._arrays)
-        record.carried.ordinal, record.carried.start = ordinal, start
+        record.agent = place = address(self._arrays[0])
+        record.lengths = lengths
+        record.length = place = place + agents * _AGENT.size
+        record.carried.ordinal = place = place + 8 * lengths
+        record.carried.start = place + 8 * agents
         room = loops.room()
         try:
             self._room = work(loops.draw_map, record, room)
@@ -128,11 +127,7 @@ class CompiledGenerator:
         block.flags.writeable = False
 
         def part(name: str, place: int, *shape: int) -> npt.NDArray[Any]:
-            dtype = np.dtype(DTYPES[name])
-            first = place - start
-            size = prod(shape) * dtype.itemsize
-            values: npt.NDArray[Any] = block[first : first + size].view(dtype).reshape(shape)
-            return values
+            return np.ndarray(shape, _DTYPES[name], block, place - start)
 
         actions, waits = rows.rows, rows.waits
         return Program(
@@ -171,19 +166,22 @@ class CompiledGenerator:
             words_at(carried.episode_start, carried.episodes),
             words_at(carried.episode_hold, carried.episodes),
         ]
-        self._arrays[4:] = kept
+        self._arrays[1:] = kept
         places = addresses(kept)
         carried.owner_key, carried.owner_flags, carried.episode_start, carried.episode_hold = places
 
 
-def _agents(config: GeneratorConfig) -> IntArray:
-    """[T * 10] a record of each agent, as the compiled code has it."""
+def _agents(config: GeneratorConfig) -> bytearray:
+    """A record of each agent, as the compiled code has it."""
     groups = config.isolation_groups or (0,) * len(config.agents)
-    rows = zip(config.agents, groups, config.all_abilities(), adders_with_others(config).tolist())
-    words = array("q")
+    rows = zip(config.agents, groups, config.all_abilities(), adders_with_others(config))
+    made: dict[tuple[object, ...], bytes] = {}
+    records = bytearray()
     for agent, group, able, wide in rows:
-        words.extend(
-            (
+        alike = agent.kind, agent.lanes, group, id(able), wide  # most agents are like others
+        record = made.get(alike)
+        if record is None:
+            record = made[alike] = _AGENT.pack(
                 agent.lanes,
                 group,
                 agent.stores,
@@ -195,30 +193,31 @@ def _agents(config: GeneratorConfig) -> IntArray:
                 able.longest if agent.lanes == 1 else 0,
                 wide,
             )
-        )
-    return np.frombuffer(words, np.int64)
+        records += record
+    return records
 
 
-def _map_settings(config: MapConfig) -> Any:
+_AGENT: Final = Struct("10q")
+_DTYPES: Final = {name: np.dtype(kind) for name, kind in DTYPES.items()}
+_settings_of: Final = attrgetter(*(name for name, _ in Settings._fields_[6:]))
+
+
+def _map_settings(config: GeneratorConfig) -> Any:
+    places = config.map
     return MapSettings(
-        config.groups,
-        -1 if config.locations is None else config.locations,
-        -1 if config.lines is None else config.lines,
-        config.fill_percent,
-        config.cluster_bytes,
-        LAYOUTS.index(config.layout),
-        config.stride_lines,
-        config.sets,
-        config.line_size,
-        config.smallest,
-        config.largest,
-        config.memory_bytes,
+        places.groups,
+        -1 if places.locations is None else places.locations,
+        -1 if places.lines is None else places.lines,
+        places.fill_percent,
+        places.cluster_bytes,
+        LAYOUTS.index(places.layout),
+        places.stride_lines,
+        places.sets,
+        places.line_size,
+        *config.extremes(),
+        places.memory_bytes,
     )
 
 
 def _settings(config: GeneratorConfig) -> Any:
-    return Settings(
-        *config.load_percent,
-        *config.size_weights,
-        *(getattr(config, name) for name, _ in Settings._fields_[6:]),
-    )
+    return Settings(*config.load_percent, *config.size_weights, *_settings_of(config))

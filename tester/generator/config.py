@@ -183,5 +183,10 @@ class GeneratorConfig:
 
     def full_map(self) -> MapConfig:
         """The map's configuration with the sizes that actions will have."""
+        smallest, largest = self.extremes()
+        return replace(self.map, smallest=smallest, largest=largest)
+
+    def extremes(self) -> tuple[int, int]:
+        """The smallest and the largest size of an action's accesses."""
         used = [s for s, weight in zip((1, 2, 4, 8), self.size_weights) if weight]
-        return replace(self.map, smallest=used[0], largest=used[-1])
+        return used[0], used[-1]

@@ -84,7 +84,7 @@ class Generator:
         self._isolation: IntArray = np.array(
             config.isolation_groups or (0,) * len(config.agents), np.int64
         )
-        self._wide = adders_with_others(config)
+        self._wide: BoolArray = np.array(adders_with_others(config), np.bool_)
         self._lanes: Final = int(self._agent_lanes.max())
         pace = Pace(config.lengths, config.slack_percent, config.tight_percent)
         self._clock = VirtualClock(len(config.agents), pace, CounterRng(prng.fork("clock")))
