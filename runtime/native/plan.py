@@ -148,7 +148,7 @@ class Plans:
 
     def _template(self, description: SystemDescription) -> _Template:
         for place, (known, template) in enumerate(self._kept):
-            if known is description or known == description:
+            if known is description:
                 self._kept.append(self._kept.pop(place))
                 return template
         template = self.composed(description) or self.read_off(description)

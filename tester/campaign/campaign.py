@@ -8,6 +8,7 @@ on nothing else; the same command gives the same output, except for rates.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -22,6 +23,7 @@ from runtime.controller.trace import Observers
 from runtime.description import (
     AgentsDescription,
     DefectDescription,
+    DescriptionError,
     SystemDescription,
     VariantDescription,
 )
@@ -45,9 +47,11 @@ from tester.execution.handover import handover_rules_of as handover_rules_of
 from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
 from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
+from tester.generator.native_loops import CompiledLoops
 from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.native.transition_log import TransitionLog
+from tester.program.program import Program
 from tester.program.replay_file import Leg, with_derived
 from tester.scenario import limited_resources, machine_roles, profiles, variants
 from tester.statistics.answers import Answers
@@ -68,6 +72,10 @@ _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
 MAX_LEG_ACCESSES: Final = 1 << 24
+_AT_ONCE: Final = 8
+"""Legs, at most, that are drawn at once."""
+_ACCESSES_AT_ONCE: Final = 1 << 17
+"""Further legs are drawn while those before have fewer lane accesses, which take 32 bytes each."""
 _PATIENCE: Final = 3
 _ROUNDS: Final = 3
 """But at least this many episodes per agent."""
@@ -158,6 +166,26 @@ class Plan:
         return self.summarise()
 
 
+@dataclass(frozen=True)
+class _Drawn:
+    """A leg before its program is generated. ``leg`` makes it of the program."""
+
+    config: GeneratorConfig
+    prng: Prng
+    leg: Callable[[Program], Leg]
+    summarise: Callable[[], LegSummary]
+
+    @property
+    def accesses(self) -> int:
+        """About how many lane accesses it has, or more."""
+        lanes = max(agent.lanes for agent in self.config.agents)
+        return (self.config.episodes or 0) * max(self.config.lengths) * lanes
+
+    def plan(self, loops: CompiledLoops | None) -> Plan:
+        """Raises ConfigError."""
+        return Plan(self.leg(generate_program(self.config, self.prng, loops)), self.summarise)
+
+
 class Campaign:
     """Legs until enough episodes are complete or one fails."""
 
@@ -181,6 +209,13 @@ class Campaign:
         self._executed: dict[str, CountsTable] = {}
         """By machine, what native legs have executed and coverage does not have yet."""
         self.statistics = Statistics(protocol.description.line_size) if counts else None
+        self._ahead: deque[Plan] = deque()
+        """Legs whose turn comes next, drawn in advance."""
+        self._at_once = 1
+        """How many legs were last drawn at once."""
+        self._next: tuple[int, int] | None = None
+        """The leg behind the last one that was drawn, and the episodes before it, should that one
+        have passed."""
         self._prng = Prng(options.seed)
         self._deck = self._prng.fork("deck")
         self.engine = engine
@@ -232,10 +267,48 @@ class Campaign:
         )
 
     def plan(self, number: int, turn: Turn | None = None) -> Plan:
-        """Draw leg ``number``. Raises ConfigError, DescriptionError."""
+        """Draw leg ``number``. Raises ConfigError, DescriptionError.
+
+        Where leg after leg was drawn and run on the native engine, some of the next ones are drawn
+        as well: what draws a leg is then still in the processor's caches, which a run empties.
+        """
+        done = self.totals.episodes
+        if turn is not None:
+            return self._plans(number, turn, done, 1)[0]
+        ahead = self._ahead
+        if not ahead or (ahead[0].leg.number, ahead[0].leg.first_episode) != (number, done):
+            ahead.clear()
+            in_turn = self._next == (number, done) and self.engine.batch is not None
+            self._at_once = min(2 * self._at_once, _AT_ONCE) if in_turn else 1
+            ahead.extend(self._plans(number, self.turn(number), done, self._at_once))
+        plan = ahead.popleft()
+        self._next = number + 1, done + plan.leg.program.episodes
+        return plan
+
+    def _plans(self, number: int, turn: Turn, done: int, most: int) -> list[Plan]:
+        """Legs from ``number`` on, of which ``turn`` is the first one's; ``done``: episodes before.
+
+        What is wrong with a later one is raised when it is its turn."""
+        drawn = [self._draw(number, turn, done)]
+        with suppress(ConfigError, DescriptionError):
+            while len(drawn) < most and sum(each.accesses for each in drawn) < _ACCESSES_AT_ONCE:
+                number += 1
+                done += drawn[-1].config.episodes or 0
+                if done >= self.options.episodes:
+                    break
+                drawn.append(self._draw(number, self.turn(number), done))
+        plans = [drawn[0].plan(self.engine.loops)]
+        with suppress(ConfigError):
+            plans += (each.plan(self.engine.loops) for each in drawn[1:])
+        if most > 1 and self.engine.batch is not None:
+            with suppress(*CANNOT, ConfigError):
+                self.engine.batch.prepare([plan.leg for plan in plans])
+        return plans
+
+    def _draw(self, number: int, turn: Turn, done: int) -> _Drawn:
+        """Leg ``number`` but for its program; ``done``: episodes before it."""
         options = self.options
         prng = self._prng.fork(f"leg {number}")
-        turn = turn or self.turn(number)
         fixed = {**turn.pinned, **options.fixed}
         scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
         drawn = [
@@ -256,24 +329,26 @@ class Campaign:
         if "atomics" in without:
             changes |= {"bare_percent": 100, "atomic_percent": 0}
         episodes = min(
-            options.episodes - self.totals.episodes,
+            options.episodes - done,
             self._leg_episodes(number, prng, config, len(agents), turn.longest),
         )
         _check_size(config, episodes)
         config = replace(config, episodes=episodes, **changes)
-        program = generate_program(config, prng.fork("program"), self.engine.loops)
-        leg = Leg(
-            program,
-            description,
-            self.protocol.identity,
-            self._deadlock_limit(scenario.shape),
-            options.seed,
-            number,
-            scenario.profile,
-            options.version,
-            self.totals.episodes,
-            self.protocol.texts,
-        )
+
+        def leg(program: Program) -> Leg:
+            return Leg(
+                program,
+                description,
+                self.protocol.identity,
+                self._deadlock_limit(scenario.shape),
+                options.seed,
+                number,
+                scenario.profile,
+                options.version,
+                done,
+                self.protocol.texts,
+            )
+
         usual = self.protocol.description
 
         def summarise() -> LegSummary:
@@ -286,7 +361,7 @@ class Campaign:
                 lambda: in_force(drawn, self.protocol.info, usual, description),
             )
 
-        return Plan(leg, summarise)
+        return _Drawn(config, prng.fork("program"), leg, summarise)
 
     def run_leg(
         self,

@@ -9,7 +9,7 @@ Invariant: the result of a leg is that of the same leg run alone by
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
@@ -56,7 +56,7 @@ _BLOCK: Final = 1 << 27
 nothing."""
 _ARENA: Final = 1 << 22
 """Bytes for what programs determine, at first."""
-_KEPT: Final = 4
+_KEPT: Final = 16
 """Forms of systems that are kept from call to call."""
 _VERDICTS: Final = tuple(Verdict)
 _ERRORS: Final = tuple(ErrorKind)
@@ -200,6 +200,12 @@ class LegBatch:
         while len(found) < len(legs):
             found += self._call(legs[len(found) :], counts, on_progress, log, counted)
         return found
+
+    def prepare(self, legs: Iterable[Leg]) -> None:
+        """Work out what native code needs of systems of legs that will be run soon. Raises what
+        `run` raises."""
+        for leg in legs:
+            self._form_of(leg)
 
     def passes(self, leg: Leg, library: Library, changes: Sequence[RowChange]) -> list[bool | None]:
         """Whether a leg passes with each of these rows; None: it takes more room or time than

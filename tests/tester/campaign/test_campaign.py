@@ -15,9 +15,11 @@ from runtime.system.system import build_system
 from slicc.coverage.file import SCHEMA, write_cells
 from tester.campaign.campaign import Campaign, Options, leg_run
 from tester.diagnosis.failure_report import render
+from tester.engines.choice import Choice
+from tester.engines.selection import choose
 from tester.errors import ConfigError
 from tester.execution.events import Verdict
-from tester.program.replay_file import load_leg, save_leg
+from tester.program.replay_file import Leg, load_leg, save_leg
 from tests.sampling import sampled
 
 PROTOCOLS = Path(__file__).parents[3] / "protocols"
@@ -58,6 +60,37 @@ def test_a_leg_does_not_depend_on_the_ones_before_it(mi: LoadedProtocol) -> None
     fresh = Campaign(mi, campaign.options)
     assert fresh.plan(1).leg.program.equals(Campaign(mi, campaign.options).plan(1).leg.program)
     assert not fresh.plan(1).leg.program.equals(fresh.plan(0).leg.program)
+
+
+def test_legs_that_were_drawn_in_advance_are_those_of_their_turn() -> None:
+    protocol = load_protocol("MI", native=True)
+    campaign = Campaign(protocol, Options(4, 900), choose(Choice.native, protocol, print))
+
+    def alone(number: int) -> Leg:
+        fresh = Campaign(protocol, campaign.options)
+        fresh.totals.episodes = campaign.totals.episodes
+        return fresh.plan(number).leg
+
+    in_advance = 0
+    for plan in campaign.plans():
+        leg, other = plan.leg, alone(plan.leg.number)
+        assert leg.program.equals(other.program) and leg.description == other.description
+        assert (leg.first_episode, leg.seed) == (other.first_episode, other.seed)
+        in_advance += bool(campaign._ahead)
+        campaign.run_leg(leg)
+    assert in_advance > 1
+    assert campaign.totals.episodes == 900
+
+
+def test_legs_in_advance_are_drawn_again_behind_one_that_was_cut_short() -> None:
+    protocol = load_protocol("MI", native=True)
+    campaign = Campaign(protocol, Options(4, 10_000), choose(Choice.native, protocol, print))
+    for number in range(4):
+        campaign.run_leg(campaign.plan(number).leg)
+    assert campaign._ahead
+    campaign.totals.episodes -= 1
+    assert campaign.plan(4).leg.first_episode == campaign.totals.episodes
+    assert not campaign._ahead
 
 
 @pytest.mark.parametrize("name", ["GPU_VIPER_APU", "MESI_Two_Level"])
