@@ -211,6 +211,8 @@ class Campaign:
         self.statistics = Statistics(protocol.description.line_size) if counts else None
         self._ahead: deque[Plan] = deque()
         """Legs whose turn comes next, drawn in advance."""
+        self._ended: deque[tuple[Leg, LegResult, Counts]] = deque()
+        """Those of them that have been run, in a batch, with the transitions of each."""
         self._at_once = 1
         """How many legs were last drawn at once."""
         self._next: tuple[int, int] | None = None
@@ -471,6 +473,12 @@ class Campaign:
     ) -> str:
         """Run a small leg where running takes least. How it fails: it does so again, alone, for its
         report; if it passes, or is interrupted, it is counted."""
+        if not self._ended or self._ended[0][0] is not run.leg:
+            self._ended.clear()
+            self._run_together(batch, run.leg)
+        if self._ended:
+            _, result, counts = self._ended.popleft()
+            return self._add_ended(run, result, counts)
         counts = Counts(self.protocol.info)
 
         def progress(so_far: LegResult) -> None:
@@ -490,10 +498,24 @@ class Campaign:
                 self._add_counted(batch)
             raise
         if not result.failure:
+            self._add_counted(batch)
+        return self._add_ended(run, result, counts)
+
+    def _add_ended(self, run: NativeLegRun, result: LegResult, counts: Counts) -> str:
+        """Count a leg that was run in a batch, if it has passed. How it fails."""
+        if not result.failure:
             run.adopt(result.outcome, result.transitions)
             self._count(run.outcome, counts.tables(run.leg.description))
-            self._add_counted(batch)
         return result.failure
+
+    def _run_together(self, batch: LegBatch, leg: Leg) -> None:
+        """Run it and those that were drawn in advance, as far as they are short: what runs legs is
+        then still in the processor's caches. They are counted when it is their turn."""
+        if self.statistics is not None or self._log is not None or not self._ahead:
+            return
+        legs = [leg, *(plan.leg for plan in self._ahead)]
+        counts = [Counts(self.protocol.info) for _ in legs]
+        self._ended.extend(zip(legs, batch.run_short(legs, counts), counts))
 
     def _add_counted(self, run: NativeLegRun | LegBatch) -> None:
         if self.statistics is not None:

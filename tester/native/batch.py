@@ -49,6 +49,8 @@ _CALL: Final = 1 << 18
 """Lanes of all actions in one call: Ctrl-C is handled between two."""
 _STEPS: Final = 32
 """Slices of a leg in a call: what takes more is gone on with, and Ctrl-C is handled between two."""
+_SHORT_STEPS: Final = 1 << 8
+"""And of a leg that is run among others, in a call that is over soon."""
 _CHANGED_STEPS: Final = 1 << 10
 """And of a leg with a changed row, which passes in some twenty or not at all."""
 _BLOCK: Final = 1 << 27
@@ -207,6 +209,26 @@ class LegBatch:
         for leg in legs:
             self._form_of(leg)
 
+    def run_short(self, legs: Sequence[Leg], counts: Sequence[Counts]) -> list[LegResult]:
+        """How the first of some legs end: as many as one call runs none of which takes long.
+
+        ``counts``: of each, for its transitions if it passes. Raises what `run` raises."""
+        self._reserve()
+        del self._forms[:-_KEPT]
+        library, jobs = self._jobs(legs, [each.cells.ctypes.data for each in counts])
+        memory = self._memory(_SHORT_STEPS, None)
+        words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
+        more = np.zeros(1, np.uint64)
+        array = (Job * len(jobs))(*jobs)
+        at, ends = ctypes.addressof(memory), words.ctypes.data
+        done = self.call(library.run_legs, array, len(jobs), at, _CALL, ends, more.ctypes.data)
+        found: list[LegResult] = []
+        for leg, row in zip(legs, words[:done].tolist()):
+            if row[ResultWord.STATUS] not in (RunStatus.IDLE, RunStatus.FINDING):
+                break
+            found.append(self._result(leg, row))
+        return found
+
     def passes(self, leg: Leg, library: Library, changes: Sequence[RowChange]) -> list[bool | None]:
         """Whether a leg passes with each of these rows; None: it takes more room or time than
         there is. ``library``: of `Libraries.for_changes`."""
@@ -268,7 +290,8 @@ class LegBatch:
     ) -> Iterator[LegResult]:
         """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
-        library, jobs = self._jobs(legs, counts)
+        cells = None if counts is None else counts.cells.ctypes.data
+        library, jobs = self._jobs(legs, [cells] * len(legs))
         self._library = library
         if not counted:
             self._counters = None
@@ -305,19 +328,21 @@ class LegBatch:
             )
         if more[0]:  # for the leg behind those that are done
             self._arena = np.empty(max(int(more[0]), 2 * self._arena.size), np.uint8)
-        for number, (leg, row) in enumerate(zip(legs, words[:done])):
+        for number, (leg, row) in enumerate(zip(legs, words[:done].tolist())):
             while row[ResultWord.STATUS] == RunStatus.UNTIL:
                 if on_progress is not None:
-                    on_progress(self._result(leg, row.tolist()))
+                    on_progress(self._result(leg, row))
+                result = words[number]
                 again = self.call(
-                    library.resume_leg, ctypes.addressof(array[number]), at, row.ctypes.data
+                    library.resume_leg, ctypes.addressof(array[number]), at, result.ctypes.data
                 )
                 if again:
                     return  # again, with more of what ran out
+                row = result.tolist()
             if row[ResultWord.STATUS] in (RunStatus.IDLE, RunStatus.FINDING):
                 if log is not None and rows is not None:
                     log.made = rows.made
-                yield self._result(leg, row.tolist())
+                yield self._result(leg, row)
             else:
                 yield self._alone(leg, counts, log, self._counters is not None)
 
@@ -326,22 +351,22 @@ class LegBatch:
         """Every call of compiled code that runs legs passes here, for those that measure them."""
         return function(*arguments)
 
-    def _jobs(self, legs: Sequence[Leg], counts: Counts | None) -> tuple[Library, list[Job]]:
-        """Of the legs at the beginning that one call of one object can run."""
+    def _jobs(self, legs: Sequence[Leg], cells: Iterable[int | None]) -> tuple[Library, list[Job]]:
+        """Of the legs at the beginning that one call of one object can run. ``cells``: where the
+        transitions of each are added up."""
         form = self._form_of(legs[0])
         library = self._protocol.library(form.sizes, legs[0].program.lane_address.size)
-        cells = None if counts is None else counts.cells.ctypes.data
         jobs: list[Job] = []
         self._kept.clear()
         size = 0
-        for leg in legs:
+        for leg, counts in zip(legs, cells):
             size += leg.program.lane_address.size
             if not self.takes(leg) or (jobs and size > _CALL):
                 break
             form = self._form_of(leg)
             if not Sizes(library.line_bytes, library.node_words).serve(form.sizes):
                 break
-            jobs.append(self._job(leg, form, cells))
+            jobs.append(self._job(leg, form, counts))
         return library, jobs
 
     def _job(self, leg: Leg, form: SystemForm, counts: int | None) -> Job:

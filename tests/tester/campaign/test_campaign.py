@@ -13,13 +13,14 @@ from protocols.loader import LoadedProtocol, ProtocolMissing, load_protocol, loc
 from runtime.description.inference import complete
 from runtime.system.system import build_system
 from slicc.coverage.file import SCHEMA, write_cells
-from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.campaign.campaign import Campaign, Options, Totals, leg_run
+from tester.campaign.coverage import Coverage
 from tester.diagnosis.failure_report import render
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.errors import ConfigError
 from tester.execution.events import Verdict
-from tester.program.replay_file import Leg, load_leg, save_leg
+from tester.program.replay_file import load_leg, save_leg
 from tests.sampling import sampled
 
 PROTOCOLS = Path(__file__).parents[3] / "protocols"
@@ -62,24 +63,28 @@ def test_a_leg_does_not_depend_on_the_ones_before_it(mi: LoadedProtocol) -> None
     assert not fresh.plan(1).leg.program.equals(fresh.plan(0).leg.program)
 
 
-def test_legs_that_were_drawn_in_advance_are_those_of_their_turn() -> None:
+def test_legs_that_are_drawn_and_run_in_advance_are_those_of_their_turn() -> None:
     protocol = load_protocol("MI", native=True)
-    campaign = Campaign(protocol, Options(4, 900), choose(Choice.native, protocol, print))
-
-    def alone(number: int) -> Leg:
-        fresh = Campaign(protocol, campaign.options)
-        fresh.totals.episodes = campaign.totals.episodes
-        return fresh.plan(number).leg
-
-    in_advance = 0
+    engine = choose(Choice.native, protocol, print)
+    campaign = Campaign(protocol, Options(4, 900), engine)
+    totals, coverage = Totals(), Coverage(protocol.identity.name)
+    drawn = run = 0
     for plan in campaign.plans():
-        leg, other = plan.leg, alone(plan.leg.number)
+        alone, leg = Campaign(protocol, campaign.options, engine), plan.leg
+        alone.totals.episodes = totals.episodes
+        other = alone.plan(leg.number).leg
         assert leg.program.equals(other.program) and leg.description == other.description
         assert (leg.first_episode, leg.seed) == (other.first_episode, other.seed)
-        in_advance += bool(campaign._ahead)
+        drawn += bool(campaign._ahead)
         campaign.run_leg(leg)
-    assert in_advance > 1
-    assert campaign.totals.episodes == 900
+        run += bool(campaign._ended)
+        alone.totals = Totals()
+        alone.run_leg(other)
+        totals.merge(alone.totals)
+        coverage.merge(alone.coverage)
+        assert (campaign.totals, campaign.coverage) == (totals, coverage)
+    assert drawn > 1 and run > 1
+    assert totals.episodes == 900
 
 
 def test_legs_in_advance_are_drawn_again_behind_one_that_was_cut_short() -> None:
