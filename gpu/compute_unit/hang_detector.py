@@ -163,13 +163,17 @@ class HangDetector:
         else:
             changed = False  # LDS is part of a wave's state
         if changed:
-            self._still = 0
-            self._seen.clear()
+            self.changed()
         seen = self._seen.setdefault(access.wave, _Seen())
         if isinstance(access, ScalarAccess) and access.kind is ScalarKind.CLOCK:
             seen.states.clear()  # later execution depends on the time, even if no register shows it
             seen.returns = 0
         seen.polls[decoded.instruction.address] = (decoded, access)
+
+    def changed(self) -> None:
+        """A word of memory may have another value now."""
+        self._still = 0
+        self._seen.clear()
 
     def state(self, wave: Wavefront) -> None:
         """Record the state of a wave at a point where it may repeat, while observing. Raises

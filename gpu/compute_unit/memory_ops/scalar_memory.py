@@ -108,22 +108,26 @@ Find = Callable[[Wavefront], tuple[int, int]]
 class ScalarOperation:
     """A bound scalar load or store."""
 
-    __slots__ = ("_find", "_glc", "_kind", "_register", "_wanted", "instruction")
+    __slots__ = ("_find", "_kind", "_register", "_wanted", "glc", "instruction")
 
     def __init__(self, instruction: Instruction, kind: ScalarKind, wanted: int) -> None:
         self.instruction = instruction
         self._kind = kind
         self._wanted = wanted
         self._register = instruction.fields["sdata"]
-        self._glc = bool(instruction.fields["glc"])
+        self.glc = bool(instruction.fields["glc"])
         buffer = instruction.name.startswith("s_buffer")
         self._find = _buffer_address(instruction) if buffer else _plain_address(instruction)
+
+    @property
+    def loads(self) -> bool:
+        return self._kind is ScalarKind.LOAD
 
     def execute(self, wave: Wavefront) -> ScalarAccess:
         access = ScalarAccess(wave, self._kind, self._register, self._wanted)
         access.address, inside = self._find(wave)
         access.count = max(0, min(self._wanted, inside >> 2))
-        access.glc = self._glc
+        access.glc = self.glc
         if self._kind is ScalarKind.STORE:
             access.dwords = wave.sgprs[self._register : self._register + self._wanted]
         return access

@@ -48,14 +48,14 @@ class VectorOperation:
     __slots__ = (
         "_data",
         "_find",
-        "_glc",
         "_register",
         "_registers",
         "_returns",
-        "_slc",
         "_to_lds",
+        "glc",
         "instruction",
         "move",
+        "slc",
     )
 
     def __init__(self, instruction: Instruction, move: Movement, find: FindParts) -> None:
@@ -67,11 +67,11 @@ class VectorOperation:
         self._find = find
         self._data = fields["data" if flat else "vdata"]
         self._register = fields["vdst"] if flat else self._data
-        self._glc = bool(fields["glc"])
-        self._slc = bool(fields["slc"])
+        self.glc = bool(fields["glc"])
+        self.slc = bool(fields["slc"])
         self._to_lds = fields["offset"] if fields.get("lds") else None
         atomic = move.kind == AccessKind.ATOMIC
-        self._returns = move.kind == AccessKind.LOAD or (atomic and self._glc)
+        self._returns = move.kind == AccessKind.LOAD or (atomic and self.glc)
 
     def lane_move(self) -> LaneMove | None:
         """None if it does more than to move bytes to or from addresses in registers."""
@@ -114,8 +114,8 @@ class VectorOperation:
     def access(self, wave: Wavefront, lanes: Lanes, parts: list[AccessPart]) -> VectorAccess:
         """What `execute` makes, but for data."""
         access = VectorAccess(wave, self.move, lanes, parts, self._register, self._returns)
-        access.glc = self._glc
-        access.slc = self._slc
+        access.glc = self.glc
+        access.slc = self.slc
         return access
 
 

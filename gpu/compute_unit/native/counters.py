@@ -35,7 +35,9 @@ _TIMING: Final = (
 )
 
 
-def config_of(timing: Timing, limits: Limits, policy: Policy, ports: Ports) -> Config:
+def config_of(
+    timing: Timing, limits: Limits, policy: Policy, ports: Ports, line_size: int
+) -> Config:
     """The configuration of units like these."""
     config = Config(
         units=ports.cus,
@@ -45,12 +47,15 @@ def config_of(timing: Timing, limits: Limits, policy: Policy, ports: Ports) -> C
         names=NAMES,
         round_robin=policy is round_robin,
         slice=SLICE,
+        line_bits=line_size.bit_length() - 1,
     )
     for name in _TIMING:
         setattr(config, name, getattr(timing, name))
     for pace, cycles in enumerate(cycles_by_pace(timing)):
         config.cycles[pace] = cycles
     for unit in range(ports.cus):
+        config.vector_ports[unit] = ports.vector(unit)
+        config.scalar_ports[unit] = ports.scalar(unit)
         config.fetch_ports[unit] = ports.fetch(unit)
     library = lane_library()
     if library is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpu.compute_unit.native.layout import VERSION, Config, Counts, State
+from gpu.isa.native.lane_functions import HELD
 from runtime.native.build import Recipe, loaded
 from runtime.native.build import headers_digest as engine_headers_digest
 from runtime.native.ctypes_api import LibraryError, SharedObject
@@ -40,7 +41,12 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "lower": (_U64, (_ENGINE, _U64, _U64, _U64)),
     "later": (None, (_ENGINE, _U64, _U64, _U64)),
     "slots": (None, (_ENGINE, _POINTER, _U64)),
-    "fetched": (None, (_ENGINE, _U64)),
+    "came": (None, (_ENGINE, _POINTER, _U64)),
+    "place": (None, (_ENGINE, _U64, _U64, _U64, _U64, _U64, _U64)),
+    "hand_back": (_U64, (_ENGINE, _POINTER)),
+    "retire": (_U64, (_ENGINE, _U64)),
+    "notice": (_U64, (_ENGINE, _POINTER)),
+    "under_way": (_U64, (_ENGINE, _POINTER, _U64)),
     "allow": (None, (_ENGINE, _U64, _U64)),
     "unmapped": (None, (_ENGINE,)),
     "forget_addresses": (None, (_ENGINE,)),
@@ -71,7 +77,7 @@ def issue_engine_library() -> IssueEngineLibrary | None:
 
 @cache
 def _library(*asked: object) -> IssueEngineLibrary | None:
-    texts = [*_SOURCES.glob("*.hpp"), _SOURCES / _UNIT]
+    texts = [*_SOURCES.glob("*.hpp"), _SOURCES / _UNIT, HELD]
     files = {path.name: path.read_text() for path in texts}
     try:
         objects = user_cache()

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from gpu.compute_unit.hang_detector import HangDetector
+from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 from gpu.compute_unit.native.counters import NAMES, config_of, statistics_of
 from gpu.compute_unit.native.ctypes_api import IssueEngineLibrary
 from gpu.compute_unit.native.layout import (
@@ -36,6 +37,7 @@ from gpu.compute_unit.native.layout import (
 from gpu.compute_unit.native.native_unit import NativeUnit
 from gpu.compute_unit.native.run_ahead import AheadWave
 from gpu.compute_unit.pipeline.arbitration import Policy, oldest_first, round_robin
+from gpu.compute_unit.pipeline.lds_and_scalar import give_back
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.program.faults import WAVE_ERRORS
 from gpu.compute_unit.program.statistics import Statistics
@@ -45,8 +47,9 @@ from gpu.dispatch.launch import Fault
 from gpu.dispatch.occupancy import Limits
 from gpu.isa import fp_environment
 from gpu.memory.address_space import MemoryType, Unmapped
-from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
+from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.native_backend import NativeBackend, Words
+from gpu.memory.coherent.request_splitting import UnderWay
 from gpu.memory.interface import hand_out
 from runtime.native.system import RunStatus
 from runtime.requesters.port import Scope
@@ -61,12 +64,17 @@ def can_steer(memory: object, timing: Timing, policy: Policy, limits: Limits) ->
         isinstance(memory, CoherentMemory)
         and isinstance(memory.backend, NativeBackend)
         and memory.recording is None
-        and not memory.steered
+        and memory.steering is None
         and timing.fetch_bytes <= memory.line_size
         and policy in (oldest_first, round_robin)
         and limits.simds <= MOST_SIMDS
         and memory.ports.cus <= MOST_UNITS
     )
+
+
+def scope_of(memory_type: MemoryType) -> int:
+    """What memory of this type adds to the scope of a request."""
+    return Scope.GLC * (memory_type is MemoryType.UC) | Scope.SLC * memory_type.bypasses
 
 
 class IssueEngine:
@@ -95,10 +103,11 @@ class IssueEngine:
         self._next_ticks = (ctypes.c_uint64 * MOST_UNITS)()
         self._state.log = ctypes.addressof(self._log)
         self._state.next_ticks = ctypes.addressof(self._next_ticks)
-        config = config_of(timing, limits, policy, memory.ports)
+        config = config_of(timing, limits, policy, memory.ports, memory.line_size)
         self._at = library.new(config, self._state)
         weakref.finalize(self, library.free, self._at)
         self._run, self._append, self._lower = library.run, library.append, library.lower
+        self._retire = library.retire
         self._run_external = ctypes.cast(
             backend.library.run_external,  # type: ignore[arg-type]
             ctypes.c_void_p,
@@ -116,7 +125,7 @@ class IssueEngine:
             for index in range(memory.ports.cus)
         ]
         self._handlers = self._handled()
-        memory.steered = True
+        memory.steering = self
         backend.follow(self)
 
     # ------------------------------------------------------------------ time
@@ -138,6 +147,7 @@ class IssueEngine:
             state.until = NONE if until is None else max(until, memory.now + 1)
             state.at_once = memory.answers_at_once
             state.pending = memory.under_way
+            state.rung = memory.rung
             slots = backend.slots
             if slots is not self._slots or slots.moved:
                 self._point()
@@ -162,11 +172,6 @@ class IssueEngine:
         if extent != self._extent:
             self._extent = extent
             self._library.forget_addresses(self._at)
-        if backend.fetched:
-            self._point()
-            for slot in backend.fetched:
-                self._library.fetched(self._at, slot)
-            backend.fetched.clear()
         self._limit_run()
 
     def _point(self) -> None:
@@ -208,6 +213,8 @@ class IssueEngine:
             self._address,
             self._more_slots,
             self._listen,
+            self._place,
+            self._noticed,
         )
 
     def _wave(self) -> AheadWave | None:
@@ -220,11 +227,8 @@ class IssueEngine:
     def _quiet(self) -> bool:
         """Many ticks have passed, or the engine is at rest while something is unanswered."""
         self._memory.deliver([])
-        if self._state.due == NONE and self._state.fetching:
-            raise MemoryStuck(
-                f"{self._memory.system.protocol.name} does not answer {self._state.fetching} "
-                f"instruction fetches in tick {self._state.tick}: nothing moves any more"
-            )
+        if self._state.asked:
+            self._memory.watch(self._under_way())
         return False
 
     def _answered(self) -> bool:
@@ -237,6 +241,8 @@ class IssueEngine:
         self._library.answered(self._at, bool(answers))
         memory.reached(state.now)
         hand_out(answers)
+        if state.notices:
+            return self._notices()
         return bool(answers)
 
     def _judged(self) -> bool:
@@ -254,7 +260,7 @@ class IssueEngine:
             if wave is None:
                 continue
             if returned:
-                wave.moves_returned(returned)
+                self._take_returned(wave)
             records = self.units[wave.unit].ahead.run(wave, fetched)
             append(self._at, place, records, len(records) // RECORD.size)
         if fp_environment.current != fp_environment.PLAIN:
@@ -265,11 +271,17 @@ class IssueEngine:
         wave = self._wave()
         if wave is None:
             return False
-        wave.moves_returned(self._state.handle)
+        if self._state.handle:
+            self._take_returned(wave)
         record = self.units[wave.unit].ahead.execute(wave, self._state.address)
         fp_environment.use(fp_environment.PLAIN)
         self._library.replace(self._at, wave.place, record)
         return False
+
+    def _take_returned(self, wave: AheadWave) -> None:
+        wave.take_returned()
+        if self._hang_detector.observing:  # held before that, it may have been a store
+            self._hang_detector.changed()
 
     def _perform(self) -> bool:
         """An LDS access that may fail issues."""
@@ -302,21 +314,27 @@ class IssueEngine:
             return False
         unit = self._unit_of(wave)
         held = wave.held.pop(state.handle)
-        if isinstance(held, tuple):
+        if not isinstance(held, tuple):
+            unit.deliver(wave, held)
+        elif isinstance(held[1], ScalarAccess):
             unit.scalar.send(wave, *held)
         else:
-            unit.deliver(wave, held)
+            give_back(unit, wave, *held)
         return False
 
     def _went_back(self) -> bool:
         """A wave branched backwards while the hang detector looks for states that repeat."""
         wave = self._wave()
-        quiet = wave is not None and not (self._state.handle or wave.pending or wave.outstanding)
-        if wave is not None and quiet and self._hang_detector.observing:
-            try:
-                self._hang_detector.state(wave)
-            except Fault as fault:
-                self._unit_of(wave).fail_wave(wave, None, fault)
+        if wave is None or not self._hang_detector.observing:
+            return False
+        if wave.rooms:
+            self._take_returned(wave)
+        if self._state.handle or wave.pending or wave.outstanding or wave.rooms:
+            return False
+        try:
+            self._hang_detector.state(wave)
+        except Fault as fault:
+            self._unit_of(wave).fail_wave(wave, None, fault)
         return False
 
     def _group_ended(self) -> bool:
@@ -352,9 +370,7 @@ class IssueEngine:
             wave.unmapped = error
             self._library.unmapped(self._at)
             return False
-        uncached = place.memory_type is MemoryType.UC
-        scope = Scope.INSTRUCTION | Scope.GLC * uncached | Scope.SLC * place.memory_type.bypasses
-        self._library.allow(self._at, address, scope)
+        self._library.allow(self._at, address, Scope.INSTRUCTION | scope_of(place.memory_type))
         return False
 
     def _listen(self) -> bool:
@@ -366,6 +382,47 @@ class IssueEngine:
         slots = np.array(self._backend.take_slots(SLOTS), np.uint64)
         self._library.slots(self._at, slots.ctypes.data, len(slots))
         return False
+
+    def _place(self) -> bool:
+        """Whether requests may be made of this memory; else Python makes this one."""
+        wave, state = self._wave(), self._state
+        if wave is None:
+            return False
+        found = self._memory.plain(state.address, state.behind, bool(state.handle))
+        if found is None:
+            behind = ctypes.c_uint64()
+            room = wave.taken_out(self._library.hand_back(self._at, ctypes.addressof(behind)))
+            self._unit_of(wave).carry_out(wave, room, behind.value)
+            return False
+        place, cached, stored = found
+        self._library.place(
+            self._at,
+            place.start,
+            place.limit(False),
+            cached.ctypes.data,
+            stored.ctypes.data,
+            place.writable,
+            scope_of(place.memory_type),
+        )
+        return False
+
+    def _noticed(self) -> bool:
+        self._memory.reached(self._state.now)
+        return self._notices()
+
+    def _notices(self) -> bool:
+        """Waves that have ended a group, or whose next instruction to return is Python's."""
+        ended = ctypes.c_uint64()
+        while self._state.notices:
+            wave = self.waves.get(self._library.notice(self._at, ctypes.addressof(ended)))
+            if wave is None:
+                continue
+            unit = self._unit_of(wave)
+            if ended.value:
+                unit.finish(wave)
+            else:
+                unit.vector.returned(wave)
+        return True
 
     # ------------------------------------------------------------------ the log
 
@@ -382,11 +439,7 @@ class IssueEngine:
             wave = self.waves.get(who)
             if wave is None:
                 continue
-            if entry == Entry.COMPLETE:
-                decoded, access = wave.held.pop(what)
-                access.complete()
-                self.units[wave.unit].returned(decoded, access)
-            elif entry == Entry.ENDED:
+            if entry == Entry.ENDED:
                 wave.ended = True
                 hang_detector.progress()
             else:
@@ -430,6 +483,11 @@ class IssueEngine:
         """Lower counters; returns whether that has ended the group."""
         return bool(self._lower(self._at, wave.place, vm, lgkm))
 
+    def retire(self, wave: AheadWave) -> int:
+        """Let the next vector memory instruction of a wave return. 0: it is the issue engine's own;
+        `GROUP_ENDED`: that has ended the group."""
+        return int(self._retire(self._at, wave.place))
+
     def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
         self._action = self._action + 1 & LOW_32_BITS
@@ -468,6 +526,29 @@ class IssueEngine:
         return statistics_of(self._library, self._at, unit, self._names)
 
     # ------------------------------------------------------------------ for the memory
+
+    def _under_way(self) -> list[UnderWay]:
+        """The requests that the issue engine has made itself."""
+        words = np.zeros((self._state.asked, len(UnderWay._fields)), np.uint64)
+        self._library.under_way(self._at, words.ctypes.data, len(words))
+        return [UnderWay(*request) for request in words.tolist()]
+
+    @property
+    def under_way(self) -> int:
+        """Requests of instructions that were made here and are not answered."""
+        return int(self._state.asked - self._state.fetching)
+
+    def look(self) -> None:
+        """The memory has run: there may be answers to requests that were made here."""
+        came = self._backend.came
+        if not came:
+            return
+        self._point()
+        self._state.now = self._memory.now
+        words = np.array(came, np.uint64)
+        came.clear()
+        self._library.came(self._at, words.ctypes.data, len(words))
+        self._notices()
 
     def take_request_log(self) -> tuple[Words, int]:
         """The runs of the protocol's engine since the last call, and how many parts they

@@ -12,7 +12,7 @@ from typing import Final
 
 from gpu.device_limits import MOST_UNITS
 
-VERSION: Final = 2
+VERSION: Final = 3
 NONE: Final = (1 << 64) - 1
 NO_WAVE: Final = (1 << 32) - 1
 LOW_32_BITS: Final = (1 << 32) - 1
@@ -22,6 +22,8 @@ MOST_KINDS: Final = 16
 NO_PACE: Final = 0xFF
 LOG_ROOM: Final = 1 << 14
 LIST_ROOM: Final = 1 << 13
+GROUP_ENDED: Final = 2
+"""What the retirement of an instruction may have done."""
 
 
 class RecordKind(IntEnum):
@@ -46,6 +48,8 @@ class RecordKind(IntEnum):
     FAILS = 15  # when it issues
     FAILS_NOW = 16  # when its turn comes
     LOCAL_HELD = 17  # likewise LOCAL, of LDS; next: the address of what is held
+    VECTOR_HELD = 18  # likewise VECTOR; value: bits of `runtime.requesters.port.Scope`
+    SCALAR_HELD = 19  # likewise SCALAR
 
 
 class Reason(IntEnum):
@@ -56,12 +60,12 @@ class Reason(IntEnum):
     QUIET = 2  # many ticks without an answer
     ANSWERED = 3  # `list`: answers to requests of Python's, slot | kind << 32
     JUDGED = 4  # the engine has returned `status`
-    AHEAD = 5  # `list`: waves without records, each with the end of its bytes and how many of its
-    # held moves have returned since the last time
+    AHEAD = 5  # `list`: waves without records, each with the end of its bytes and whether
+    # something of it that is held has returned since the last time
     EXECUTE = 6  # `wave` issues an UNKNOWN record; `address`, `handle`: the same two
     PERFORM = 7  # `wave` issues LOCAL_NOW: `handle`
     SEND = 8  # `list`: waves and handles whose requests leave now
-    EVENT = 9  # `wave` and `handle`: an event that is due
+    EVENT = 9  # `wave` and `handle`: an event that is due, or an access that returns
     BACK = 10  # `wave` has branched backwards while this is observed
     GROUP_ENDED = 11  # the last wave of `wave`'s group has ended
     FAILED = 12  # `wave` has failed
@@ -69,16 +73,18 @@ class Reason(IntEnum):
     ADDRESS = 14  # `address`: may it be fetched by `unit`?
     SLOTS = 15  # no slots for fetches are left
     CATCH_UP = 16  # the log or the request log is long
+    PLACE = 17  # may `wave` of `unit` make requests of the bytes from `address` to `behind`?
+    # handle: whether they are stored
+    NOTICES = 18  # there are `notices`
 
 
 class Entry(IntEnum):
     """The kinds of log entries."""
 
-    COMPLETE = 0  # a wave's LDS access that is not held returned: handle
-    ENDED = 1  # a wave
-    EXECUTED = 2  # a wave went back or ends: instructions since the last time
-    CODE = 3  # a unit has fetched what it did not know: place in its table
-    FORGET = 4  # a unit has forgotten its code
+    ENDED = 0  # a wave
+    EXECUTED = 1  # a wave went back or ends: instructions since the last time
+    CODE = 2  # a unit has fetched what it did not know: place in its table
+    FORGET = 3  # a unit has forgotten its code
 
 
 STALLS: Final = (
@@ -109,8 +115,9 @@ class State(ctypes.Structure):
     _fields_ = [
         *((name, _U64) for name in ("now", "tick", "due", "until", "at_once", "observe")),
         ("budget", ctypes.c_int64),
-        *((name, _U64) for name in ("status", "unit", "wave", "handle", "address", "ran")),
-        *((name, _U64) for name in ("fetching", "pending", "logged", "listed")),
+        *((name, _U64) for name in ("status", "unit", "wave", "handle", "address")),
+        *((name, _U64) for name in ("behind", "ran", "asked", "fetching", "pending", "rung")),
+        *((name, _U64) for name in ("logged", "listed", "notices")),
         *(
             (name, ctypes.c_void_p)
             for name in ("list", "log", "next_ticks", "addresses", "bytes", "given")
@@ -126,9 +133,9 @@ class Config(ctypes.Structure):
         *((name, _U64) for name in ("names", "fetch_bytes", "buffer_bytes", "lines_per_cycle")),
         *((name, _U64) for name in ("memory_queue", "address_cycles", "lds_cycles")),
         *((name, _U64) for name in ("scalar_memory_cycles", "scalar_cycles", "message_cycles")),
-        *((name, _U64) for name in ("round_robin", "slice")),
+        *((name, _U64) for name in ("round_robin", "slice", "line_bits")),
         ("cycles", _U64 * (MOST_KINDS + 1)),
-        ("fetch_ports", _U64 * MOST_UNITS),
+        *((f"{kind}_ports", _U64 * MOST_UNITS) for kind in ("vector", "scalar", "fetch")),
         *((name, _U64) for name in ("perform", "complete")),
     ]
 

@@ -11,10 +11,12 @@ from typing import Any, Protocol
 
 from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
+from gpu.compute_unit.native.held import Room
+from gpu.compute_unit.native.layout import GROUP_ENDED
 from gpu.compute_unit.native.run_ahead import Ahead, AheadWave
 from gpu.compute_unit.pipeline.lds_and_scalar import ScalarPipeline
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.compute_unit.pipeline.vector_memory import VectorPipeline
+from gpu.compute_unit.pipeline.vector_memory import PendingInstruction, VectorPipeline
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.program.faults import fault_of
 from gpu.compute_unit.program.statistics import Statistics
@@ -37,6 +39,10 @@ class Clock(Protocol):
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> bool:
         """Lower counters; returns whether that has ended the group."""
 
+    def retire(self, wave: AheadWave) -> int:
+        """Let the next vector memory instruction of a wave return. 0: it is the issue engine's own;
+        2: that has ended the group."""
+
     def later(self, unit: int, tick: int, action: Callable[[], None]) -> None:
         """Do something at a later tick."""
 
@@ -54,6 +60,34 @@ class Clock(Protocol):
 
     def name_of(self, mnemonic: str) -> int:
         """The number of a memory instruction."""
+
+
+class AheadPipeline(VectorPipeline[AheadWave]):
+    """Of the vector memory instructions that Python carries out: the issue engine knows when one of
+    them may return, because it has the others."""
+
+    def __init__(self, owner: NativeUnit, port: int, clock: Clock) -> None:
+        super().__init__(owner, port)
+        self._unit = owner
+        self._clock = clock
+
+    def send_now(
+        self, wave: AheadWave, decoded: DecodedInstruction, access: VectorAccess, behind: int
+    ) -> None:
+        """Send an instruction that returns behind so many others of Python's."""
+        pending = PendingInstruction(self, wave, decoded, access)
+        wave.outstanding.insert(behind, pending)
+        self.hand_over(pending)
+
+    def returned(self, wave: AheadWave) -> None:
+        line = wave.outstanding
+        while line and line[0].done and not wave.ended:
+            state = self._clock.retire(wave)
+            if not state:
+                break
+            line.popleft().retire()
+            if state == GROUP_ENDED:
+                self._unit.finish(wave)
 
 
 class NativeUnit(Residents[AheadWave]):
@@ -76,9 +110,11 @@ class NativeUnit(Residents[AheadWave]):
         self.hang_detector = hang_detector
         self._clock = clock
         ports = memory.ports
-        self.vector: VectorPipeline[AheadWave] = VectorPipeline(self, ports.vector(index))
+        self.vector = AheadPipeline(self, ports.vector(index), clock)
         self.scalar: ScalarPipeline[AheadWave] = ScalarPipeline(self, ports.scalar(index))
-        self.ahead = Ahead(timing, self.vector, clock.name_of, lambda: hang_detector.observing)
+        self.ahead = Ahead(
+            timing, self.vector, clock.name_of, lambda: hang_detector.observing, memory.notes_lines
+        )
         self._counted = Statistics()
         self._numbers: dict[Group[AheadWave], int] = {}
         self._packet: tuple[int, int] | None = None
@@ -110,6 +146,8 @@ class NativeUnit(Residents[AheadWave]):
 
     def _left(self, group: Group[AheadWave]) -> None:
         self.hang_detector.progress()
+        for wave in group.waves:
+            wave.take_returned()
         self._counted.lds_out_of_range += group.lds.out_of_range
         self._clock.drop(self._numbers.pop(group), group.waves)
 
@@ -129,11 +167,25 @@ class NativeUnit(Residents[AheadWave]):
         """A memory instruction has its answers and its registers."""
         wave = access.wave
         assert isinstance(wave, AheadWave), "this unit has no others"
+        fills = wave.fills.get(access, 0)
+        if fills and any(room.fills & fills and room.returned for room in wave.rooms):
+            wave.take_returned()
+            access.complete()  # after those that have returned before it
         wave.filled(access)
         if isinstance(access, VectorAccess) and access.movement.atomic:
             self.hang_detector.lock(access)
         if self.hang_detector.observing:
             self.hang_detector.note(decoded, access)
+
+    def carry_out(self, wave: AheadWave, room: Room, behind: int) -> None:
+        """Send the requests of what was held for the issue engine. ``behind``: how many vector
+        memory instructions of Python's return before it."""
+        access = room.access(wave)
+        wave.fill(access, room.fills)
+        if isinstance(access, VectorAccess):
+            self.vector.send_now(wave, room.decoded, access, behind)
+        else:
+            self.scalar.send(wave, room.decoded, access)
 
     def lower(self, wave: AheadWave, vm: int, lgkm: int) -> None:
         """The wave's counters go down by so much; it may wait for that."""
@@ -144,6 +196,8 @@ class NativeUnit(Residents[AheadWave]):
         self, wave: AheadWave, decoded: DecodedInstruction | None, error: Exception
     ) -> None:
         """A wave has failed: its group is removed."""
+        for each in wave.group.waves:
+            each.take_returned()  # core files have its registers
         if not isinstance(error, Fault):
             address = wave.pc if decoded is None else decoded.instruction.address
             error = fault_of(wave, decoded, address, error)

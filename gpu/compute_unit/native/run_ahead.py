@@ -13,18 +13,17 @@ says so, in the order of issue.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 from operator import length_hint
 from typing import Any, Final
 
-from gpu.compute_unit.memory_ops.access import VectorAccess
+from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
-from gpu.compute_unit.memory_ops.native_moves import HeldMove, LocalHold, gathered, local_hold_of
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
+from gpu.compute_unit.native.held import GlobalHold, HeldMove, Hold, LocalHold, Room, hold_of
 from gpu.compute_unit.native.layout import NO_PACE, RECORD, RecordKind
-from gpu.compute_unit.pipeline.lds_and_scalar import bank_time, time_of_move
+from gpu.compute_unit.pipeline.lds_and_scalar import bank_time
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import PendingInstruction, VectorPipeline
 from gpu.compute_unit.program.decoded_program import (
@@ -49,8 +48,6 @@ LONGEST_STRETCH: Final = 64
 
 _VECTORS: Final = 256
 _EVERYTHING: Final = (1 << 2 * _VECTORS) - 1
-_ROOMS: Final[list[HeldMove]] = []
-"""For moves; those that nothing is in."""
 
 
 class AheadWave(Wavefront):
@@ -58,11 +55,11 @@ class AheadWave(Wavefront):
 
     ``place``: its number in the issue engine; ``unit``: of its compute unit. ``fills``: by memory
     instruction in flight, the registers that it fills, a bit each; ``pending``: all of them.
-    ``held``: by handle, what the issue engine will return. ``moves``: in LDS that it carries out
-    itself, in order. ``unmapped``: why its next bytes cannot be fetched.
+    ``held``: by handle, what the issue engine will return. ``rooms``: of memory
+    instructions that it carries out itself. ``unmapped``: why its next bytes cannot be fetched.
     """
 
-    __slots__ = ("_handle", "fills", "held", "moves", "pending", "place", "unit", "unmapped")
+    __slots__ = ("_handle", "fills", "held", "pending", "place", "rooms", "unit", "unmapped")
 
     def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
         super().__init__(start, group, simd, age)
@@ -71,7 +68,7 @@ class AheadWave(Wavefront):
         self.fills: dict[object, int] = {}
         self.pending = 0
         self.held: dict[int, Any] = {}
-        self.moves: deque[HeldMove] = deque()
+        self.rooms: list[Room] = []
         self.unmapped: Exception | None = None
         self._handle = 0
 
@@ -92,19 +89,28 @@ class AheadWave(Wavefront):
         if self.fills.pop(access, 0):
             self._add_up()
 
-    def moves_returned(self, count: int) -> None:
-        """So many of `moves` have been completed."""
-        for _ in range(count):
-            _ROOMS.append(self.moves.popleft())
-        if count:
-            self._add_up()
+    def take_returned(self) -> None:
+        """Finish those in `rooms` that have returned."""
+        rooms, self.rooms = self.rooms, []
+        for room in rooms:
+            if room.returned:
+                room.finish(self)
+            else:
+                self.rooms.append(room)
+        self._add_up()
+
+    def taken_out(self, address: int) -> Room:
+        """Python carries out what is in the room at this address."""
+        room = next(room for room in self.rooms if room.address == address)
+        self.rooms.remove(room)
+        return room
 
     def _add_up(self) -> None:
         pending = 0
         for registers in self.fills.values():
             pending |= registers
-        for move in self.moves:
-            pending |= move.fills
+        for room in self.rooms:
+            pending |= room.fills
         self.pending = pending
 
 
@@ -212,13 +218,13 @@ def other_record(decoded: DecodedInstruction, kind: RecordKind, handle: int = 0)
 class Other:
     """A memory instruction, or one that the unit itself executes.
 
-    ``uses``, ``fills``: registers, a bit each. ``move``: in LDS, if it is one. ``record``: what is
-    the same for every wave. ``execute``: a memory instruction. ``waits``: for counters; ``stops``:
-    the instructions after it are unknown.
+    ``uses``, ``fills``: registers, a bit each. ``hold``: what the issue engine can carry out.
+    ``record``: what is the same for every wave. ``execute``: a memory instruction. ``waits``: for
+    counters; ``stops``: the instructions after it are unknown.
     """
 
     __slots__ = (
-        "_flat", "_name", "decoded", "execute", "fills", "move", "record", "stops", "uses", "waits",
+        "_flat", "_name", "decoded", "execute", "fills", "hold", "record", "stops", "uses", "waits",
     )  # fmt: skip
 
     def __init__(
@@ -229,10 +235,11 @@ class Other:
         self._flat = decoded.instruction.form == "FLAT"
         self.uses = uses_of(decoded.instruction)
         self.fills = registers_of(decoded.instruction.writes)
-        self.move = local_hold_of(decoded.operation)
-        self.execute = None
+        self.hold = hold_of(decoded.operation, line_bits)
+        self.execute: Callable[[Wavefront], MemoryAccess | None] | None = None
         if decoded.operation is not None:
-            self.execute = gathered(decoded.operation, line_bits).execute
+            gathers = self.hold if isinstance(self.hold, GlobalHold) else decoded.operation
+            self.execute = gathers.execute
         self.waits = decoded.control is Control.WAIT
         trap = decoded.control is Control.RETURN or (
             decoded.control is Control.TRAP and decoded.value not in IGNORED_TRAPS
@@ -252,6 +259,16 @@ class Other:
             return self.packed(RecordKind.PRIORITY, value & 3)
         pause = value & 0xF if self.decoded.instruction.name == "s_nop" else 0
         return self.packed(_KINDS.get(control, RecordKind.NOTHING), pause)
+
+    def held(self, room: Room, hold: Hold, wave: Wavefront, timing: Timing) -> bytes:
+        """Its record, when it is in a room."""
+        if not isinstance(room, HeldMove):
+            return self.packed(RecordKind.SCALAR_HELD, hold.scope, 0, 1, held=room.address)
+        if not isinstance(hold, LocalHold):
+            lines = room.lines
+            return self.packed(RecordKind.VECTOR_HELD, hold.scope, 0, lines, held=room.address)
+        cycles, conflicts = hold.time(room, wave, timing)
+        return self.packed(RecordKind.LOCAL_HELD, conflicts, 0, cycles, True, room.address)
 
     def packed(
         self,
@@ -298,7 +315,7 @@ class Ahead:
     """The code that one unit has fetched, and its records.
 
     ``name_of``: numbers for mnemonics of memory instructions. ``observing``: whether waves stop
-    where they branch backwards.
+    where they branch backwards. ``pushes``: all requests are to be pushed into memory.
     """
 
     def __init__(
@@ -307,11 +324,13 @@ class Ahead:
         vector: VectorPipeline[AheadWave],
         name_of: Callable[[str], int],
         observing: Callable[[], bool],
+        pushes: bool,
     ) -> None:
         self._timing = timing
         self._vector = vector
         self._name_of = name_of
         self._observing = observing
+        self._pushes = pushes
         self._size = timing.fetch_bytes
         self._code: dict[int, bytes] = {}
         self._fresh: set[int] = set()
@@ -513,7 +532,7 @@ class Ahead:
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         decoded = other.decoded
         assert other.execute is not None, "the caller has checked"
-        if other.move is not None and self._held(wave, other, other.move, out):
+        if other.hold is not None and self._held(wave, other, other.hold, out):
             return True
         try:
             access = other.execute(wave)
@@ -540,24 +559,26 @@ class Ahead:
             )
         return True
 
-    def _held(self, wave: AheadWave, other: Other, move: LocalHold, out: list[bytes]) -> bool:
-        """Read the registers of a move that the issue engine carries out; returns whether it can.
+    def _held(self, wave: AheadWave, other: Other, hold: Hold, out: list[bytes]) -> bool:
+        """Read the registers of an instruction that the issue engine carries out; returns whether
+        it can.
 
         Python carries out what the hang detector wants to know, and what fills registers that
         another load in flight will fill as well: the later one of the two has to win.
         """
         if wave.pending & other.fills or self._observing():
             return False
-        room = _ROOMS.pop() if _ROOMS else HeldMove()
-        if not move.hold(wave, room):
-            _ROOMS.append(room)
+        if self._pushes and not isinstance(hold, LocalHold):
+            return False
+        room = hold.begin(wave)
+        if room is None:
             return False
         wave.pc = other.decoded.end
+        room.decoded = other.decoded
         room.fills = other.fills
-        wave.moves.append(room)
+        wave.rooms.append(room)
         wave.pending |= other.fills
-        cycles, conflicts = time_of_move(room, move.move, wave.exec.bit_count(), self._timing)
-        out.append(other.packed(RecordKind.LOCAL_HELD, conflicts, 0, cycles, True, room.address))
+        out.append(other.held(room, hold, wave, self._timing))
         return True
 
     def _control(self, wave: AheadWave, other: Other) -> bytes:

@@ -15,7 +15,6 @@ import numpy as np
 from gpu.compute_unit.memory_ops.access import MemoryAccess
 from gpu.compute_unit.memory_ops.access_shape import LaneMove
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
-from gpu.compute_unit.memory_ops.native_moves import HeldMove
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import Owner, W, WatchAnswer
@@ -38,11 +37,10 @@ def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
     )
 
 
-def time_of_move(held: HeldMove, move: LaneMove, lanes: int, timing: Timing) -> tuple[int, int]:
-    """The same of a move of so many lanes."""
-    places = len(move.offsets)
-    dwords = held.dwords(places, lanes)
-    return _time_of_dwords(dwords, lanes, places, move.bytes, timing.conflict_lanes)
+def time_of_move(dwords: bytes, move: LaneMove, lanes: int, timing: Timing) -> tuple[int, int]:
+    """The same of a move of so many lanes; ``dwords``: those of LDS that the lanes of each place
+    begin in, int64, in 8 * `LANES` bytes a place, counted from the first."""
+    return _time_of_dwords(dwords, lanes, len(move.offsets), move.bytes, timing.conflict_lanes)
 
 
 @lru_cache(maxsize=4096)

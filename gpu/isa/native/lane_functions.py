@@ -25,6 +25,8 @@ from runtime.native.toolchain.compiler import ToolchainError, find_compiler
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 
 _HEADERS: Final = Path(__file__).parent / "cpp"
+HELD: Final = _HEADERS / "held.hpp"
+"""What other native code may include of this."""
 _UNIT: Final = "lane_functions.cpp"
 _EXPORTED: Final = '__attribute__((visibility("default")))'
 
@@ -88,7 +90,7 @@ def lane_functions() -> LaneFunctions:
         f'extern "C" {_EXPORTED} void lanes_perform(Held* held) {{',
         "    perform(*held);",
         "}\n",
-        f'extern "C" {_EXPORTED} void lanes_complete(const Held* held) {{',
+        f'extern "C" {_EXPORTED} void lanes_complete(Held* held) {{',
         "    complete(*held);",
         "}\n",
     ]

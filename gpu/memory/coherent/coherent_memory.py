@@ -11,7 +11,7 @@ host's last read is up to date in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, Protocol
 
@@ -19,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import AddressSpace, Allocation
-from gpu.memory.coherent.line_tracking import LineTracker
+from gpu.memory.coherent.line_tracking import Lines, LineTracker
 from gpu.memory.coherent.recording import HostAccess, Recording
 from gpu.memory.coherent.request_splitting import (
     LANES,
     Cutter,
     PendingRequest,
     RequestPart,
+    UnderWay,
     all_lanes,
 )
 from gpu.memory.coherent.scalar_stores import ScalarStores, fence
@@ -80,6 +81,17 @@ class Backend(Protocol):
         """What the controllers have done."""
 
 
+class Steering(Protocol):
+    """An issue engine, which also runs the protocol's engine and makes requests of its own."""
+
+    @property
+    def under_way(self) -> int:
+        """Requests of instructions that it has made and that are not answered."""
+
+    def look(self) -> None:
+        """The memory has run: there may be answers to its requests."""
+
+
 class CoherentMemory:
     """Memory of a `KernelSystem`; see `gpu.memory.interface.Memory`.
 
@@ -99,8 +111,7 @@ class CoherentMemory:
         self.line_size = system.description.line_size
         self.translator: Translator | None = None
         self.now = 1
-        self.steered = False
-        """Whether an issue engine also runs the protocol's engine and makes requests of its own."""
+        self.steering: Steering | None = None
         self.recording: Recording | None = None
         """Notified of every request and host access, if there is one."""
         self._cutter = Cutter(self.line_size)
@@ -161,13 +172,30 @@ class CoherentMemory:
         self._line_tracker.note(place, np.array([address], np.uint64), size, False)
         return place
 
+    def plain(
+        self, first: int, behind: int, stores: bool
+    ) -> tuple[Allocation, Lines, Lines] | None:
+        """The allocation that has all these bytes, of which the issue engine may then load and
+        store any itself; and the flags by line that it has to set: of those it accesses, and of
+        those it stores into. None if such requests have to be pushed."""
+        place = self._plain(first, behind, stores, False)
+        if place is None:
+            return None
+        return place, self._line_tracker.cached(place), self._line_tracker.stored(place)
+
+    @property
+    def notes_lines(self) -> bool:
+        """Whether every request of compute units has to be pushed, for its lines to be known to
+        fences."""
+        return self._shared is not None
+
     def system_fence(self, kind: int) -> list[list[MemoryRequest]]:
         """See `gpu.memory.interface.Memory.system_fence`."""
         return [] if self._shared is None else self._shared.steps(kind)
 
     def record(self) -> Recording:
         """Record every request from now on; only for a memory that has had none yet."""
-        if self.steered:
+        if self.steering is not None:
             raise ValueError("compute units fetch past this memory: their requests are not seen")
         self.recording = Recording(self.space)
         return self.recording
@@ -224,12 +252,15 @@ class CoherentMemory:
             low = int(np.minimum.reduce(addresses))
             high = int(np.maximum.reduce(addresses))
             bits = int(np.bitwise_or.reduce(addresses)) if atomic else 0
-        place = self.space.find(low)
+        place = self._plain(low, high + size, writes, kind.moves_lines)
+        return None if atomic and bits % size else place
+
+    def _plain(self, first: int, behind: int, writes: bool, whole_pages: bool) -> Allocation | None:
+        """The allocation that has all these bytes, if it is no doorbell and grants the access."""
+        place = self.space.find(first)
         if place is None or place.on_store is not None or (writes and not place.writable):
             return None
-        if high + size > place.limit(kind.moves_lines) or (atomic and bits % size):
-            return None
-        return place
+        return None if behind > place.limit(whole_pages) else place
 
     # ------------------------------------------------------------------ time
 
@@ -266,6 +297,8 @@ class CoherentMemory:
             if self.backend.idle or (last is not None and limit >= last):
                 self.now = max(self.now, self.backend.tick + 1, until or 0)
                 break
+        if self.steering is not None:
+            self.steering.look()
         if self._rung:
             self._ring()
         return answers
@@ -282,6 +315,11 @@ class CoherentMemory:
         """Whether there are answers for this very tick, after which a run ends."""
         return bool(self._at_once)
 
+    @property
+    def rung(self) -> bool:
+        """Whether doorbells are to be notified once memory has run."""
+        return bool(self._rung)
+
     def deliver(self, parts: list[tuple[RequestPart, AnswerKind]]) -> list[Answer]:
         """The answers that there are for this tick, and those that these parts complete."""
         answers = self._answer_at_once() if self._at_once else []
@@ -297,7 +335,7 @@ class CoherentMemory:
     def _take(self, parts: list[tuple[RequestPart, AnswerKind]], answers: list[Answer]) -> None:
         for part, kind in parts:
             self._answered(part, kind, answers)
-        self._watch()
+        self.watch([])
 
     def _answer_at_once(self) -> list[Answer]:
         pending_requests, self._at_once = self._at_once, []
@@ -341,22 +379,26 @@ class CoherentMemory:
             self._shared.note(request)
         self._scalar_stores.answered(request.port)
 
-    def _watch(self) -> None:
-        """Raise MemoryStuck if the oldest request will never be answered."""
-        if not self._pending:
+    def watch(self, others: Sequence[UnderWay]) -> None:
+        """Raise MemoryStuck if the oldest request will never be answered. ``others``: the issue
+        engine's own ones."""
+        if not self._pending and not others:
             return
-        if self.backend.tick < self._patient_until and not self.backend.idle:
+        if self.backend.tick < self._patient_until and not self.backend.idle and not others:
             return
-        oldest = next(iter(self._pending.values()))
-        waited = self.backend.tick - oldest.issued
+        oldest = min(other.since for other in others) if others else self.backend.tick
+        if self._pending:
+            oldest = min(oldest, next(iter(self._pending.values())).issued)
+        waited = self.backend.tick - oldest
         if not self.backend.idle and waited < PATIENCE:
-            self._patient_until = oldest.issued + PATIENCE
+            self._patient_until = oldest + PATIENCE
             return
         why = "nothing moves any more" if self.backend.idle else f"{waited:,} ticks have passed"
-        listed = "".join(f"\n  {line}" for line in self.backend.waiting()[:20])
+        lines = [*self.backend.waiting(), *(other.text(self.ports) for other in others)]
+        listed = "".join(f"\n  {line}" for line in lines[:20])
         raise MemoryStuck(
-            f"{self.system.protocol.name} does not answer {len(self._pending)} requests in tick "
-            f"{self.backend.tick}: {why}{listed}"
+            f"{self.system.protocol.name} does not answer {len(self._pending) + len(others)} "
+            f"requests in tick {self.backend.tick}: {why}{listed}"
         )
 
     def _ring(self) -> None:
@@ -467,7 +509,8 @@ class CoherentMemory:
 
     def _settle(self) -> list[Answer]:
         """Run until only traffic that no request waits for is under way."""
-        if any(f.request.port != self.ports.control for f in self._pending.values()):
+        others = any(f.request.port != self.ports.control for f in self._pending.values())
+        if others or (self.steering is not None and self.steering.under_way):
             raise ValueError("the host reads and writes when no request is under way")
         answers = []
         while self.busy:

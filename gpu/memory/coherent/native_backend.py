@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import AddressSpace
-from gpu.memory.coherent.request_splitting import LANES, RequestPart
+from gpu.memory.coherent.request_splitting import LANES, RequestPart, UnderWay
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed, executed
 from runtime.errors import ProtocolError
@@ -73,7 +74,7 @@ class Write:
 
 @dataclass(slots=True)
 class SlotsTaken:
-    """Slots reserved for the issue engine's fetches."""
+    """Slots reserved for the issue engine's requests."""
 
     slots: list[int]
 
@@ -81,15 +82,15 @@ class SlotsTaken:
 @dataclass(slots=True)
 class EngineRuns:
     """Runs that an issue engine has made. For each run ``words`` holds the tick, the last tick, the
-    number of requests, and for each request the slot of one of ``parts``, or slot, port and address
-    of a fetch (see `log_requests` of gpu/compute_unit/native/cpp/issue_engine.cpp)."""
+    number of requests, and for each request the slot of one of ``parts``, or all of one that the
+    issue engine has made (see `log_request` of gpu/compute_unit/native/cpp/issue_engine.cpp)."""
 
     words: Words
     parts: list[RequestPart]
 
 
 LogEntry = Run | Write | SlotsTaken | EngineRuns
-_FETCH: Final = 1 << 63
+_WHOLE: Final = 1 << 63
 _LOW: Final = (1 << 32) - 1
 
 
@@ -156,14 +157,14 @@ class NativeBackend:
         """Entered since the last run."""
         self._under_way: dict[int, tuple[RequestPart, int]] = {}
         """By slot: the part, and how many answers it still has."""
-        self._fetching: set[int] = set()
-        """Slots of the issue engine's fetches."""
+        self._reserved: set[int] = set()
+        """Slots of the issue engine's requests."""
         self._driver: EngineDriver | None = None
         self._handed: list[RequestPart] = []
         """Handed to the issue engine since its log was last collected."""
-        self.fetched: list[int] = []
-        """Slots of the issue engine that were answered while it did not run the protocol's
-        engine."""
+        self.came: list[int] = []
+        """Answers to the issue engine, slot | answer << 32, that came while it did not run the
+        protocol's engine."""
         self.tick = 0
         self._due: int | None = None
         """The engine's next tick."""
@@ -179,7 +180,7 @@ class NativeBackend:
             self.system.add_external(requester)
         self.slots = ExternalSlots()
         self._under_way.clear()
-        self._fetching.clear()
+        self._reserved.clear()
         self._look()
 
     def _look(self) -> None:
@@ -237,12 +238,9 @@ class NativeBackend:
         ports = self.kernel.ports()
         found = []
         for part, _ in self._under_way.values():
-            port = ports[part.port]
-            found.append(
-                f"{port.kind.value} port {port.number}: {AccessKind.name_of(part.kind)} of "
-                f"{len(part.addresses)} lanes"
-                + (f" from {int(part.addresses[0]):#x}" if len(part.addresses) else "")
-            )
+            lanes = len(part.addresses)
+            first = int(part.addresses[0]) if lanes else 0
+            found.append(UnderWay(part.port, part.kind, lanes, first, 0).text(ports))
         return found
 
     # ------------------------------------------------------------------ one run
@@ -263,8 +261,8 @@ class NativeBackend:
     def _answers(self) -> Answered:
         answers = []
         for slot, answer in self.slots.answers():
-            if slot in self._fetching:
-                self.fetched.append(slot)
+            if slot in self._reserved:
+                self.came.append(slot | answer << 32)
             else:
                 answers.append(self.taken(slot, answer))
         return answers
@@ -345,9 +343,9 @@ class NativeBackend:
         self._parts.clear()
 
     def take_slots(self, count: int) -> list[int]:
-        """Reserve slots for the issue engine's fetches; they are never returned."""
+        """Reserve slots for the issue engine's requests; they are never returned."""
         slots = [self.slots.take() for _ in range(count)]
-        self._fetching.update(slots)
+        self._reserved.update(slots)
         self.collect_requests()
         self._keep(SlotsTaken(slots), 0)
         return slots
@@ -391,13 +389,21 @@ class NativeBackend:
     def _give_again(self, words: Iterator[int], parts: Iterator[RequestPart]) -> None:
         word = next(words)
         slot = word & _LOW
-        if not word & _FETCH:
+        if not word & _WHOLE:
             self._give(next(parts), slot)
             return
-        how, address = next(words), next(words)
-        port, scope, size, lanes = how & _LOW, how >> 32 & 0xFF, how >> 40 & 0xFF, how >> 48
-        self.slots.address[slot, :lanes] = address + size * np.arange(lanes, dtype=np.uint64)
-        self.slots.give(slot, port, AccessKind.LOAD, size, lanes, scope, False)
+        how = next(words)
+        port, scope, size, lanes = how & _LOW, how >> 32 & 0xFF, how >> 40 & 0xFF, how >> 48 & 0xFF
+        kind, crosses = how >> 56 & 0xF, bool(how >> 60 & 1)
+        slots = self.slots
+        if how >> 61 & 1:
+            slots.address[slot, :lanes] = next(words) + size * np.arange(lanes, dtype=np.uint64)
+        else:
+            slots.address[slot, :lanes] = list(islice(words, lanes))
+        if kind == AccessKind.STORE:
+            count = -(-lanes * size // 8)
+            slots.bytes[slot].view(np.uint64)[:count] = list(islice(words, count))
+        slots.give(slot, port, kind, size, lanes, scope, crosses)
 
     # ------------------------------------------------------------------ more room
 
@@ -442,12 +448,12 @@ class NativeBackend:
     def _replay(self, entry: Run | Write | None, ends_open: bool) -> Answered:
         """Replay the log into a new system; the answers to the last entry."""
         assert self._log is not None, "the caller has checked"
-        fetched = self.fetched.copy()
+        came = self.came.copy()
         self._start()
         answers: Answered = []
         last = self._log[-1] if self._log else None
         for each in (*self._log, *(() if entry is None else (entry,))):
-            self.fetched.clear()  # the issue engine has seen these already
+            self.came.clear()  # the issue engine has seen these already
             match each:
                 case Run():
                     answers = self._run(each)
@@ -456,11 +462,11 @@ class NativeBackend:
                 case SlotsTaken(slots):
                     for slot in slots:
                         self.slots.take_this(slot)
-                    self._fetching.update(slots)
+                    self._reserved.update(slots)
                 case EngineRuns():
                     self._replay_runs(each, ends_open and each is last)
-        new = self.fetched if entry is not None else []
-        self.fetched = fetched + new
+        new = self.came if entry is not None else []
+        self.came = came + new
         return answers
 
     def make_room(self) -> None:

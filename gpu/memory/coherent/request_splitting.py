@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, Allocation, MemoryType
-from gpu.memory.interface import Data, MemoryRequest, PortKind
+from gpu.memory.interface import Data, MemoryRequest, PortKind, Ports
 from gpu.wave_size import LANES as LANES
 from runtime.requesters.base import BYTES_MASK
 from runtime.requesters.port import AccessKind, AnswerKind
@@ -31,6 +31,26 @@ Index = npt.NDArray[np.int64]
 def all_lanes(count: int) -> npt.NDArray[np.uint8]:
     """0 to ``count`` - 1, shared and not to be written."""
     return _ALL_LANES[count]
+
+
+class UnderWay(NamedTuple):
+    """An unanswered request. ``address``: of the first lane. ``since``: the tick in which it was
+    made."""
+
+    port: int
+    kind: int
+    lanes: int
+    address: int
+    since: int
+
+    def text(self, ports: Ports) -> str:
+        """For a list of them."""
+        port = ports[self.port]
+        place = f" from {self.address:#x}" if self.lanes else ""
+        return (
+            f"{port.kind.value} port {port.number}: {AccessKind.name_of(self.kind)} of "
+            f"{self.lanes} lanes{place}"
+        )
 
 
 class PendingRequest:
@@ -135,7 +155,6 @@ class Cutter:
 
     def __init__(self, line_size: int) -> None:
         self.line_size = line_size
-        self._known: dict[tuple[int, int], int] = {}
 
     def whole(
         self, pending: PendingRequest, kind: PortKind, place: Allocation
@@ -187,7 +206,7 @@ class Cutter:
         if sequenced:
             offset = int(addresses[0]) & self.line_size - 1
             whole = kind is PortKind.DMA and offset + size <= self.line_size
-            piece = size if whole else self._sequenced(offset, size)
+            piece = size if whole else piece_of(offset, size, self.line_size)
         elif size not in BYTES_MASK:
             piece = next(piece for piece in _COALESCED if size % piece == 0)
         if lanes is not None or len(addresses) * size > LANES * piece:
@@ -204,23 +223,20 @@ class Cutter:
                 part.crosses = self._crosses(part.addresses, piece)
         return parts
 
-    def _sequenced(self, offset: int, size: int) -> int:
-        """Bytes of the pieces that a sequencer takes of ``size`` ones at an offset in a line."""
-        piece = self._known.get((offset, size))
-        if piece is None:
-            first = self.line_size - offset
-            piece = self._known[offset, size] = next(
-                piece
-                for piece in _SEQUENCED
-                if size % piece == 0 and (first >= size or first % piece == 0)
-            )
-        return piece
-
     def _crosses(self, addresses: Addresses, size: int) -> bool:
         if not size & size - 1 and not int(np.bitwise_or.reduce(addresses)) & size - 1:
             return False  # all are aligned
         last: Any = addresses & np.uint64(self.line_size - 1)
         return bool(np.maximum.reduce(last) > self.line_size - size)
+
+
+@cache
+def piece_of(offset: int, size: int, line_size: int) -> int:
+    """Bytes of the pieces that a sequencer takes of ``size`` ones at an offset in a line."""
+    first = line_size - offset
+    return next(
+        piece for piece in _SEQUENCED if size % piece == 0 and (first >= size or first % piece == 0)
+    )
 
 
 @cache

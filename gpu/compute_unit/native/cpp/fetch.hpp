@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "unit.hpp"
+#include "requests.hpp"
 
 // ---------------------------------------------------------------- tables by address
 
@@ -99,23 +99,12 @@ inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
         if (!f.slots.count) return Reason::SLOTS;
         const WaveName name = u.wanting.take();
         INVARIANT(w->queued);
-        const u32 slot = f.slots.pop();
         w->queued = false;
         w->fetching = w->fetched;
-        f.fetches[slot] = {name, w->fetched, true};
-        const u64 piece =
-            f.config.fetch_bytes < EXTERNAL_LANE_BYTES ? f.config.fetch_bytes : EXTERNAL_LANE_BYTES;
-        const u64 lanes = f.config.fetch_bytes / piece;
-        for (u64 i = 0; i < lanes; ++i)
-            s.addresses[u64{slot} * EXTERNAL_LANES + i] = w->fetched + i * piece;
-        ExternalRequest& given = s.given[f.view->given_count++];
-        given = {};
-        given.slot = slot;
-        given.port = static_cast<u32>(f.config.fetch_ports[u.number]);
-        given.size = static_cast<u8>(piece);
-        given.lanes = static_cast<u8>(lanes);
-        given.scope = known->scope;
-        ++s.fetching;
+        const u64 bytes = f.config.fetch_bytes;
+        const u64 piece = bytes < EXTERNAL_LANE_BYTES ? bytes : EXTERNAL_LANE_BYTES;
+        ask_pieces(f, name, Asked::CODE, f.config.fetch_ports[u.number], w->fetched, piece,
+                   bytes / piece, known->scope);
         ++u.counts.fetches;
         return Reason::REACHED;
     }
@@ -123,15 +112,9 @@ inline Reason fetch_cycle(IssueEngine& f, Unit& u) {
 }
 
 // A fetch has been answered.
-inline void fetch_answer(IssueEngine& f, u32 slot) {
-    const Fetching fetch = f.fetches[slot];
-    const u8* bytes = f.state->bytes + u64{slot} * EXTERNAL_LANES * EXTERNAL_LANE_BYTES;
-    f.slots.add(slot);
-    INVARIANT(fetch.ours && f.state->fetching > 0);
-    --f.state->fetching;
-    Wave* w = wave_of(f, fetch.wave);
-    if (!w || w->fetching != fetch.address) return;
-    Unit& u = f.units[w->unit];
+inline void fetch_answer(IssueEngine& f, const Asking& fetch, Wave& w, const u8* bytes) {
+    if (w.fetching != fetch.address) return;
+    Unit& u = f.units[w.unit];
     bool known;
     Code& code = entry_for(u.code, u.code_places, fetch.address, known);
     const u64 size = f.config.fetch_bytes;
@@ -140,9 +123,9 @@ inline void fetch_answer(IssueEngine& f, u32 slot) {
         memcpy(code.bytes, bytes, size);
         note(f, Entry::CODE, u.number, static_cast<u32>(&code - u.code.items));
     }
-    w->fetching = NONE;
-    w->fetched = fetch.address + size;
-    w->starved = false;
-    want(f, *w);
-    arrived(f, *w);
+    w.fetching = NONE;
+    w.fetched = fetch.address + size;
+    w.starved = false;
+    want(f, w);
+    arrived(f, w);
 }

@@ -106,12 +106,13 @@ inline void send_later(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 cy
     const u64 earliest = now + f.config.address_cycles;
     const u64 start = u.vector_free > earliest ? u.vector_free : earliest;
     u.vector_free = start + cycles;
-    u.sending.add({start, name_of(f, w), r.handle});
+    const bool held = r.kind == RecordKind::VECTOR_HELD;
+    Held* what = held ? reinterpret_cast<Held*>(r.next) : nullptr;
+    begin(w, what, r.flat);
+    u.sending.add({start, name_of(f, w), held ? r.value : r.handle, order_of_last(w), what});
 }
 
 inline void issue_vector(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
-    ++w.vm;
-    w.lgkm += r.flat;
     u.lines.extend(r.amount + 1);
     ++u.lines[r.amount];
     const u64 each = f.config.lines_per_cycle;
@@ -119,16 +120,24 @@ inline void issue_vector(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 
     send_later(f, u, w, r, cycles ? cycles : 1, now);
 }
 
+inline void issue_scalar(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, u32 handle,
+                         Then then) {
+    ++w.lgkm;
+    later(u, now + f.config.scalar_memory_cycles, name_of(f, w), handle, then,
+          reinterpret_cast<void*>(r.next));
+}
+
 inline void issue_local(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now,
-                        void* held = nullptr) {
+                        Held* held = nullptr) {
     ++w.lgkm;
     const u64 start = u.local_free > now ? u.local_free : now;
     u.local_free = start + r.amount;
-    later(u, start + r.amount + f.config.lds_cycles, name_of(f, w), r.handle, true, held);
+    const u64 back = start + r.amount + f.config.lds_cycles;
+    later(u, back, name_of(f, w), r.handle, held ? Then::RETURN : Then::PYTHON, held);
 }
 
 inline void issue_held(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now) {
-    void* held = reinterpret_cast<void*>(r.next);
+    Held* held = reinterpret_cast<Held*>(r.next);
     f.config.perform(held);
     issue_local(f, u, w, r, now, held);
 }
@@ -143,11 +152,10 @@ inline Reason issue_memory(IssueEngine& f, Unit& u, Wave& w, const Record& r, u6
         u.counts.bank_conflicts += r.value;
     }
     switch (r.kind) {
-        case RecordKind::VECTOR: issue_vector(f, u, w, r, now); break;
-        case RecordKind::SCALAR:
-            ++w.lgkm;
-            later(u, now + f.config.scalar_memory_cycles, name_of(f, w), r.handle, false);
-            break;
+        case RecordKind::VECTOR:
+        case RecordKind::VECTOR_HELD: issue_vector(f, u, w, r, now); break;
+        case RecordKind::SCALAR: issue_scalar(f, u, w, r, now, r.handle, Then::PYTHON); break;
+        case RecordKind::SCALAR_HELD: issue_scalar(f, u, w, r, now, r.value, Then::LOAD); break;
         case RecordKind::LOCAL: issue_local(f, u, w, r, now); break;
         case RecordKind::LOCAL_HELD: issue_held(f, u, w, r, now); break;
         case RecordKind::LOCAL_NOW: u.performed = r; return Reason::PERFORM;
@@ -188,14 +196,13 @@ inline bool steer(IssueEngine& f, Unit& u, Wave& w, const Record& r, u64 now, Re
         case RecordKind::INVALIDATE:
             if (!has_room(f, u, w, r, now)) return false;
             advance(f, u, w, r);
-            ++w.vm;
             send_later(f, u, w, r, 1, now);
             break;
         case RecordKind::MESSAGE:
             if (!has_room(f, u, w, r, now)) return false;
             advance(f, u, w, r);
             ++w.lgkm;
-            later(u, now + f.config.message_cycles, name_of(f, w), r.handle, false);
+            later(u, now + f.config.message_cycles, name_of(f, w), r.handle, Then::PYTHON);
             break;
         case RecordKind::FAILS_NOW: reason = Reason::FAILED; break;
         case RecordKind::PRIORITY:
@@ -240,11 +247,11 @@ inline void order(const IssueEngine& f, Unit& u, const Simd& simd) {
     memcpy(static_cast<void*>(ready.items), sorted, u64{count} * sizeof(WaveName));
 }
 
-// How many held moves of the wave have returned since the last time.
-inline u32 returned(Wave& w) {
-    const u32 count = w.returned;
-    w.returned = 0;
-    return count;
+// Whether something that is held has returned since the last time.
+inline bool returned(Wave& w) {
+    const bool any = w.returned;
+    w.returned = false;
+    return any;
 }
 
 inline void list(IssueEngine& f, Wave& w) {

@@ -18,6 +18,13 @@ namespace {
 
 // ---------------------------------------------------------------- units
 
+// A request cannot leave without Python.
+Reason stopped(IssueEngine& f, const Unit& u, const Wave& w, Reason reason) {
+    f.state->unit = u.number;
+    f.state->wave = number_of(f, w);
+    return reason;
+}
+
 // Everything that is due at this tick, from where the last run stopped.
 Reason act(IssueEngine& f, Unit& u) {
     State& s = *f.state;
@@ -26,39 +33,47 @@ Reason act(IssueEngine& f, Unit& u) {
         switch (u.stage) {
             case Stage::EVENTS:
                 while (!u.events.empty() && u.events.least().tick <= now) {
-                    const Event event = u.events.take();
+                    const Event event = u.events.least();
                     Wave* w = event.wave.number == NO_WAVE ? nullptr : wave_of(f, event.wave);
-                    if (!w && event.wave.number != NO_WAVE) continue;
-                    if (!event.returns) {
+                    if (w && event.then == Then::LOAD) {
+                        const Reason reason = load_scalars(f, u, event);
+                        if (reason != Reason::REACHED) return stopped(f, u, *w, reason);
+                    }
+                    u.events.take();
+                    if (event.then == Then::LOAD || (!w && event.wave.number != NO_WAVE)) continue;
+                    if (event.then == Then::PYTHON) {
                         s.unit = u.number;
                         s.wave = event.wave.number;
                         s.handle = event.handle;
                         return Reason::EVENT;
                     }
-                    if (event.held) {
-                        f.config.complete(event.held);
-                        ++w->returned;
-                    } else {
-                        note(f, Entry::COMPLETE, event.wave.number, event.handle);
-                    }
+                    f.config.complete(static_cast<Held*>(event.held));
+                    w->returned = true;
                     --w->lgkm;
                     if (counted_down(f, *w, now)) return ask(f, *w, nullptr, Reason::GROUP_ENDED);
                 }
                 u.stage = Stage::SENDS;
                 break;
             case Stage::SENDS:
-                u.stage = Stage::FETCH;
                 s.listed = 0;
                 while (!u.sending.empty() && u.sending.front().tick <= now) {
-                    const Sending sending = u.sending.take();
-                    if (!wave_of(f, sending.wave)) continue;
-                    s.list[s.listed++] = sending.wave.number;
-                    s.list[s.listed++] = sending.handle;
+                    const Sending& sending = u.sending.front();
+                    Wave* w = wave_of(f, sending.wave);
+                    if (w && sending.held) {
+                        if (s.listed) break;  // those of Python's come first
+                        const Reason reason = send_lanes(f, u, sending);
+                        if (reason != Reason::REACHED) return stopped(f, u, *w, reason);
+                    } else if (w) {
+                        s.list[s.listed++] = sending.wave.number;
+                        s.list[s.listed++] = sending.handle;
+                    }
+                    u.sending.take();
                 }
                 if (s.listed) {
                     s.unit = u.number;
                     return Reason::SEND;
                 }
+                u.stage = Stage::FETCH;
                 break;
             case Stage::FETCH: {
                 const Reason reason = fetch_cycle(f, u);
@@ -128,8 +143,29 @@ void next_tick(IssueEngine& f, u64 tick) {
     f.begun = false;
 }
 
-bool is_fetch(const IssueEngine& f, u32 slot) {
-    return slot < f.fetches.count && f.fetches[slot].ours;
+bool is_ours(const IssueEngine& f, u32 slot) {
+    return slot < f.asking.count && f.asking[slot].ours;
+}
+
+// The request in a slot of ours: how, the addresses of lanes (the first one if they are behind each
+// other), what is stored.
+void log_request(IssueEngine& f, const ExternalRequest& given) {
+    const u64* addresses = f.state->addresses + u64{given.slot} * EXTERNAL_LANES;
+    u64 lanes = 1;
+    for (u64 i = 1; i < given.lanes; ++i) {
+        if (addresses[i] != addresses[0] + i * given.size) lanes = given.lanes;
+    }
+    f.request_log.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 |
+                      u64{given.lanes} << 48 | u64{given.kind} << 56 | u64{given.crosses} << 60 |
+                      u64{lanes == 1} << 61);
+    for (u64 i = 0; i < lanes; ++i) f.request_log.add(addresses[i]);
+    if (given.kind != AccessKind::STORE) return;
+    const u8* bytes = bytes_of(f, given.slot);
+    for (u64 i = 0; i < u64{given.lanes} * given.size; i += sizeof(u64)) {
+        u64 word;  // a slot's bytes are whole words
+        memcpy(&word, bytes + i, sizeof(word));
+        f.request_log.add(word);
+    }
 }
 
 // Log the requests of this run, so that they can be replayed into another engine.
@@ -140,37 +176,58 @@ void log_requests(IssueEngine& f, u64 last) {
     f.request_log.add(view.given_count);
     for (u64 i = 0; i < view.given_count; ++i) {
         const ExternalRequest& given = view.given[i];
-        const bool ours = is_fetch(f, given.slot);
+        const bool ours = is_ours(f, given.slot);
         f.request_log.add(given.slot | u64{ours} << 63);
         f.request_log_parts += !ours;
-        if (!ours) continue;
-        f.request_log.add(given.port | u64{given.scope} << 32 | u64{given.size} << 40 |
-                          u64{given.lanes} << 48);
-        f.request_log.add(f.fetches[given.slot].address);
+        if (ours) log_request(f, given);
     }
 }
 
-// Answers: those to fetches are kept, Python's are listed.
+// Answers: ours are kept, Python's are listed.
 void sort_answers(IssueEngine& f) {
     State& s = *f.state;
     const ExternalView& view = *f.view;
     s.listed = 0;
     for (u64 i = 0; i < view.answered; ++i) {
         const u32 slot = static_cast<u32>(view.answers[i]);
-        if (is_fetch(f, slot)) {
-            f.fetched.add(slot);
+        if (is_ours(f, slot)) {
+            f.answers.add(view.answers[i]);
         } else {
             s.list[s.listed++] = view.answers[i];
         }
     }
 }
 
+void take_answer(IssueEngine& f, u64 word) {
+    const u32 slot = static_cast<u32>(word);
+    if ((word >> 32 & 0xFF) == static_cast<u64>(AnswerKind::ACCEPTED)) return;
+    Asking& asked = f.asking[slot];
+    INVARIANT(asked.ours && asked.under_way && f.state->asked > 0);
+    asked.under_way = false;
+    --f.state->asked;
+    f.state->fetching -= asked.what == Asked::CODE;
+    f.slots.add(slot);
+    Wave* w = wave_of(f, asked.wave);
+    if (!w) return;
+    const u8* bytes = bytes_of(f, slot);
+    switch (asked.what) {
+        case Asked::CODE: fetch_answer(f, asked, *w, bytes); break;
+        case Asked::SCALARS: scalars_answer(f, asked, *w, bytes); break;
+        case Asked::LANES: lanes_answer(f, asked, *w, bytes); break;
+    }
+}
+
+void take_answers(IssueEngine& f) {
+    for (u32 i = 0; i < f.answers.count; ++i) take_answer(f, f.answers[i]);
+    f.answers.clear();
+    f.state->notices = f.ended.count + f.heads.count;
+}
+
 // Requests were answered: the consequences belong to the next tick.
 void deliver(IssueEngine& f) {
     State& s = *f.state;
     next_tick(f, (s.tick > s.now ? s.tick : s.now) + 1);
-    for (u32 i = 0; i < f.fetched.count; ++i) fetch_answer(f, f.fetched[i]);
-    f.fetched.clear();
+    take_answers(f);
 }
 
 // The engine has run; REACHED: units may act again.
@@ -184,11 +241,11 @@ Reason engine_ran(IssueEngine& f) {
     if (f.when < s.tick + 1) f.when = s.tick + 1;
     sort_answers(f);
     if (s.listed || s.at_once) return Reason::ANSWERED;
-    if (f.fetched.count) {
+    if (f.answers.count) {
         deliver(f);
-        return Reason::REACHED;
+        return s.notices ? Reason::NOTICES : Reason::REACHED;
     }
-    if (s.due == NONE && (s.fetching || s.pending)) return Reason::QUIET;  // and so it stays
+    if (s.due == NONE && (s.asked || s.pending)) return Reason::QUIET;  // and so it stays
     if (s.due == NONE || (end != NONE && f.limit >= end - 1)) {
         u64 tick = s.tick + 1 > s.now ? s.tick + 1 : s.now;
         if (end != NONE && end > tick) tick = end;
@@ -271,7 +328,10 @@ ISSUE_ENGINE_API void issue_engine_free(IssueEngine* f) {
         u.lines.release();
         u.ready.release();
     }
-    for (u32 i = 0; i < f->waves.count; ++i) f->waves[i].records.list.release();
+    for (u32 i = 0; i < f->waves.count; ++i) {
+        f->waves[i].records.list.release();
+        f->waves[i].outstanding.list.release();
+    }
     for (u32 i = 0; i < f->groups.count; ++i) f->groups[i].waves.release();
     f->units.release();
     f->waves.release();
@@ -279,8 +339,11 @@ ISSUE_ENGINE_API void issue_engine_free(IssueEngine* f) {
     f->groups.release();
     f->free_groups.release();
     f->slots.release();
-    f->fetches.release();
-    f->fetched.release();
+    f->asking.release();
+    f->answers.release();
+    f->places.release();
+    f->ended.release();
+    f->heads.release();
     f->known.release();
     f->known_places.release();
     f->request_log.release();
@@ -307,6 +370,10 @@ ISSUE_ENGINE_API u64 issue_engine_run(IssueEngine* f, RunExternal run, void* blo
             }
         }
         reason = memory_runs(*f, run, block);
+        if (reason == Reason::REACHED && s.rung && f->phase == Phase::UNITS) {
+            s.listed = 0;
+            reason = Reason::ANSWERED;
+        }
         if (reason != Reason::REACHED) break;
     }
     for (u32 i = 0; i < f->units.count; ++i) s.next_ticks[i] = f->units[i].next_tick;
@@ -315,7 +382,7 @@ ISSUE_ENGINE_API u64 issue_engine_run(IssueEngine* f, RunExternal run, void* blo
 
 // Python has processed the answers; `complete`: some request has all its answers.
 ISSUE_ENGINE_API void issue_engine_answered(IssueEngine* f, u64 complete) {
-    if (complete || f->fetched.count) deliver(*f);
+    if (complete || f->answers.count) deliver(*f);
 }
 
 // Python has replayed the log into another engine, the last run included.
@@ -365,9 +432,12 @@ ISSUE_ENGINE_API u64 issue_engine_start(IssueEngine* f, u64 unit, u64 count, con
         const u32 serial = w.serial;
         Queue<Record> records = w.records;
         records.clear();
+        Queue<Outstanding> outstanding = w.outstanding;
+        outstanding.clear();
         w = {};
         w.serial = serial;
         w.records = records;
+        w.outstanding = outstanding;
         w.pc = pcs[i];
         w.fetching = NONE;
         w.group = number;
@@ -425,7 +495,7 @@ ISSUE_ENGINE_API u64 issue_engine_lower(IssueEngine* f, u64 wave, u64 vm, u64 lg
 // Return to Python at a tick, with an EVENT that belongs to no wave.
 ISSUE_ENGINE_API void issue_engine_later(IssueEngine* f, u64 unit, u64 tick, u64 handle) {
     Unit& u = f->units[static_cast<u32>(unit)];
-    later(u, tick, {NO_WAVE, 0}, static_cast<u32>(handle), false);
+    later(u, tick, {NO_WAVE, 0}, static_cast<u32>(handle), Then::PYTHON);
     f->state->next_ticks[unit] = u.next_tick;
 }
 
@@ -434,8 +504,8 @@ ISSUE_ENGINE_API void issue_engine_later(IssueEngine* f, u64 unit, u64 tick, u64
 ISSUE_ENGINE_API void issue_engine_slots(IssueEngine* f, const u64* slots, u64 count) {
     for (u64 i = 0; i < count; ++i) {
         const u32 slot = static_cast<u32>(slots[i]);
-        f->fetches.extend(slot + 1);
-        f->fetches[slot].ours = true;
+        f->asking.extend(slot + 1);
+        f->asking[slot].ours = true;
         f->slots.add(slot);
     }
 }
@@ -457,14 +527,62 @@ ISSUE_ENGINE_API void issue_engine_unmapped(IssueEngine* f) {
     arrived(*f, *w);
 }
 
-// A fetch whose answer Python has seen.
-ISSUE_ENGINE_API void issue_engine_fetched(IssueEngine* f, u64 slot) {
-    fetch_answer(*f, static_cast<u32>(slot));
+// Answers that came while Python ran the protocol's engine.
+ISSUE_ENGINE_API void issue_engine_came(IssueEngine* f, const u64* words, u64 count) {
+    for (u64 i = 0; i < count; ++i) f->answers.add(words[i]);
+    take_answers(*f);
 }
 
 // Ask again for every address.
 ISSUE_ENGINE_API void issue_engine_forget_addresses(IssueEngine* f) {
     empty_places(f->known, f->known_places);
+    f->places.clear();
+    f->place = 0;
+}
+
+// Requests may be made of this memory.
+ISSUE_ENGINE_API void issue_engine_place(IssueEngine* f, u64 start, u64 limit, u8* cached,
+                                         u8* stored, u64 writable, u64 scope) {
+    f->place = f->places.count;
+    f->places.add({start, limit, cached, stored, writable != 0, static_cast<u8>(scope)});
+}
+
+// Python carries out what was reported with PLACE. Returns what is held, and after how many other
+// instructions of Python's a vector memory instruction returns.
+ISSUE_ENGINE_API void* issue_engine_hand_back(IssueEngine* f, u64* behind) {
+    Unit& u = f->units[static_cast<u32>(f->state->unit)];
+    *behind = 0;
+    if (u.stage == Stage::EVENTS) return u.events.take().held;
+    const Sending sending = u.sending.take();
+    Wave& w = f->waves[sending.wave.number];
+    outstanding_of(w, sending.order).held = nullptr;
+    for (u32 i = w.retired; i != sending.order; ++i) *behind += !outstanding_of(w, i).held;
+    return sending.held;
+}
+
+// ---------------------------------------------------------------- returns
+
+// The next vector memory instruction of a wave returns, if it is one of Python's. 0: it is not; 1:
+// it does; 2: and its group has ended.
+ISSUE_ENGINE_API u64 issue_engine_retire(IssueEngine* f, u64 wave) {
+    Wave& w = f->waves[static_cast<u32>(wave)];
+    if (w.outstanding.empty() || w.outstanding.front().held) return 0;
+    leave_line(w);
+    retire_done(*f, w);
+    const bool ended = counted_down(*f, w, f->state->now);
+    f->state->next_ticks[w.unit] = f->units[w.unit].next_tick;
+    return 1 + ended;
+}
+
+// A wave that Python is to be notified of: the last one of its group, or one whose next vector memory
+// instruction to return is Python's.
+ISSUE_ENGINE_API u64 issue_engine_notice(IssueEngine* f, u64* ended) {
+    *ended = f->ended.count != 0;
+    List<WaveName>& names = *ended ? f->ended : f->heads;
+    if (!names.count) return NO_WAVE;
+    const WaveName name = names.pop();
+    f->state->notices = f->ended.count + f->heads.count;
+    return f->waves[name.number].serial == name.serial ? name.number : NO_WAVE;
 }
 
 // A unit's code may be other code now.
@@ -486,6 +604,22 @@ ISSUE_ENGINE_API void issue_engine_wave(IssueEngine* f, u64 wave, u64* out) {
     out[0] = w.pc;
     out[1] = w.at_barrier;
     out[2] = w.records.size();
+}
+
+// Requests under way, five numbers each: port, kind, lanes, address, since when. Returns how many
+// there are.
+ISSUE_ENGINE_API u64 issue_engine_under_way(IssueEngine* f, u64* out, u64 room) {
+    u64 count = 0;
+    for (u32 i = 0; i < f->asking.count; ++i) {
+        const Asking& asked = f->asking[i];
+        if (!asked.under_way) continue;
+        if (count < room) {
+            const u64 told[] = {asked.port, asked.kind, asked.lanes, asked.address, asked.since};
+            memcpy(out + 5 * count, told, sizeof(told));
+        }
+        ++count;
+    }
+    return count;
 }
 
 ISSUE_ENGINE_API void issue_engine_counts(IssueEngine* f, u64 unit, Counts* counts) {

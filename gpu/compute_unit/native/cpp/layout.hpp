@@ -11,7 +11,7 @@
 // One instruction of one wave, ahead of its time.
 struct Record {
     u64 end;   // address behind it
-    u64 next;  // of the instruction after it; LOCAL_HELD: of what is held
+    u64 next;  // of the instruction after it; LOCAL_HELD and the like: of what is held
     u32 value;
     u32 handle;  // Python's, of what is to be sent, executed or returned
     u32 amount;
@@ -49,11 +49,15 @@ struct State {
     u64 wave;
     u64 handle;
     u64 address;
+    u64 behind;    // likewise, the end of a range
     u64 ran;       // how often units have acted
-    u64 fetching;  // fetches under way
+    u64 asked;     // requests of the issue engine under way, ...
+    u64 fetching;  // ... and how many of them are fetches
     u64 pending;   // in: requests of Python's under way
+    u64 rung;      // in: return when memory has run
     u64 logged;
     u64 listed;
+    u64 notices;      // of waves, that Python has not taken
     u64* list;        // at least [LIST_ROOM], and an entry for each answer that there can be
     Logged* log;      // [LOG_ROOM]
     u64* next_ticks;  // by unit; NONE: only answers wake it

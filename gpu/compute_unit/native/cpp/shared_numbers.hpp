@@ -4,7 +4,7 @@
 
 #include "block/base.hpp"
 
-inline constexpr u64 VERSION = 2;
+inline constexpr u64 VERSION = 3;
 inline constexpr u8 NO_PACE = 255;
 inline constexpr u32 LOG_ROOM = 16384;
 inline constexpr u32 LIST_ROOM = 8192;
@@ -29,6 +29,8 @@ enum class RecordKind : u8 {
     FAILS = 15,
     FAILS_NOW = 16,
     LOCAL_HELD = 17,
+    VECTOR_HELD = 18,
+    SCALAR_HELD = 19,
 };
 
 // Why a run returned.
@@ -50,13 +52,14 @@ enum class Reason : u64 {
     ADDRESS = 14,
     SLOTS = 15,
     CATCH_UP = 16,
+    PLACE = 17,
+    NOTICES = 18,
 };
 
 // The kinds of log entries.
 enum class Entry : u32 {
-    COMPLETE = 0,
-    ENDED = 1,
-    EXECUTED = 2,
-    CODE = 3,
-    FORGET = 4,
+    ENDED = 0,
+    EXECUTED = 1,
+    CODE = 2,
+    FORGET = 3,
 };

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "held.hpp"
 #include "layout.hpp"
 
 inline constexpr u32 MOST_SIMDS = 8;
@@ -18,7 +19,7 @@ inline constexpr u32 LGKM_MAX = 15;
 enum class Stall : u8 { NOTHING, FETCH, COUNTERS, FULL, BARRIER, END, TAKEN, BUSY, PIPELINE };
 inline constexpr u32 STALLS = 9;
 
-using OnHeld = void (*)(void* held);
+using OnHeld = void (*)(Held* held);
 
 struct Config {
     u64 units;
@@ -36,11 +37,21 @@ struct Config {
     u64 scalar_cycles;
     u64 message_cycles;
     u64 round_robin;
-    u64 slice;  // ticks after which a run returns
+    u64 slice;      // ticks after which a run returns
+    u64 line_bits;  // the logarithm of the bytes of a line
     u64 cycles[PACES];
-    u64 fetch_ports[MOST_PORTS];  // by unit
-    OnHeld perform;               // moves in LDS: gpu/isa/native/cpp/moves.hpp
+    u64 vector_ports[MOST_PORTS];  // by unit
+    u64 scalar_ports[MOST_PORTS];
+    u64 fetch_ports[MOST_PORTS];
+    OnHeld perform;  // of moves: gpu/isa/native/cpp/moves.hpp
     OnHeld complete;
+};
+
+// A vector memory instruction that has issued; those of one wave return in order.
+struct Outstanding {
+    Held* held;  // null: Python carries it out
+    bool flat;
+    bool done;  // only registers are left to be written
 };
 
 struct Wave {
@@ -56,7 +67,7 @@ struct Wave {
     u32 simd;
     u32 unit;
     u32 age;
-    u32 returned;  // held moves, since Python was notified
+    u32 retired;  // of its vector memory instructions
     u8 vm, exp, lgkm;
     u8 most_vm, most_exp, most_lgkm;  // of the last wait
     u8 priority;
@@ -66,7 +77,9 @@ struct Wave {
     bool ended;
     bool starved;  // Python has no more records for it
     bool at_barrier;
+    bool returned;  // something that is held, since Python was notified
     Queue<Record> records;
+    Queue<Outstanding> outstanding;
 };
 
 struct WaveName {
@@ -86,13 +99,16 @@ struct Simd {
     i64 last;  // age of the wave that issued last
 };
 
+// What an event is: for Python to carry out, a move in LDS that returns, scalars to be loaded.
+enum class Then : u8 { PYTHON, RETURN, LOAD };
+
 struct Event {
     u64 tick;
     u64 number;
     WaveName wave;
-    u32 handle;
-    bool returns;  // an LDS access returns; else Python's
-    void* held;    // what returns, if it is held
+    u32 handle;  // LOAD: bits of Scope
+    Then then;
+    void* held;  // RETURN: Held; LOAD: HeldScalars
 };
 inline bool before(const Event& a, const Event& b) {
     return a.tick != b.tick ? a.tick < b.tick : a.number < b.number;
@@ -101,7 +117,9 @@ inline bool before(const Event& a, const Event& b) {
 struct Sending {
     u64 tick;
     WaveName wave;
-    u32 handle;
+    u32 handle;  // bits of Scope, if it is held
+    u32 order;   // among the vector memory instructions of its wave
+    Held* held;  // null: Python sends it
 };
 
 // Bytes that a unit has fetched.
@@ -148,10 +166,32 @@ struct Unit {
     Record performed;  // LOCAL_NOW: it has issued, and Python has carried it out
 };
 
-struct Fetching {
+enum class Asked : u8 { CODE, SCALARS, LANES };
+
+// What a slot is used for.
+struct Asking {
     WaveName wave;
-    u64 address;
-    bool ours;  // the slot is for fetches
+    u64 address;  // of the first lane
+    u64 since;
+    u32 port;
+    u32 order;   // LANES: as in Sending
+    void* held;  // Held or HeldScalars
+    Asked what;
+    u8 kind;
+    u8 lanes;
+    bool ours;  // not one of Python's slots
+    bool under_way;
+};
+
+// Memory that requests may be made of without asking Python, and what is kept about its lines: see
+// gpu/memory/coherent/line_tracking.py.
+struct Place {
+    u64 start;
+    u64 limit;   // behind the last byte that may be accessed
+    u8* cached;  // by line
+    u8* stored;
+    bool writable;
+    u8 scope;  // bits of every request
 };
 
 // Addresses that may be fetched, and how: the scope of the request.
@@ -173,15 +213,19 @@ struct IssueEngine {
     List<Group> groups;
     List<u32> free_groups;
     Phase phase;
-    u32 at;         // which unit acts
-    u64 when;       // the tick for which requests are given
-    bool begun;     // the engine has run in this phase
-    bool replayed;  // the run was replayed into another engine
-    u64 end;        // of the run: the tick in which a unit or Python acts next, or NONE
-    u64 limit;      // the last tick that the engine may run
-    List<u32> slots;
-    List<Fetching> fetches;  // by slot
-    List<u32> fetched;       // slots that were answered
+    u32 at;               // which unit acts
+    u64 when;             // the tick for which requests are given
+    bool begun;           // the engine has run in this phase
+    bool replayed;        // the run was replayed into another engine
+    u64 end;              // of the run: the tick in which a unit or Python acts next, or NONE
+    u64 limit;            // the last tick that the engine may run
+    List<u32> slots;      // that are free
+    List<Asking> asking;  // by slot
+    List<u64> answers;    // slot | kind << 32, not yet looked at
+    List<Place> places;
+    u32 place;             // that was found last
+    List<WaveName> ended;  // the last waves of their groups: Python is still to be notified
+    List<WaveName> heads;  // likewise, waves whose next instruction to return is Python's
     List<Known> known;
     List<u32> known_places;
     ExternalView* view;     // while it runs
@@ -210,10 +254,9 @@ inline void wanted(Unit& u, u64 tick) {
     if (tick < u.next_tick) u.next_tick = tick;
 }
 
-inline void later(Unit& u, u64 tick, WaveName wave, u32 handle, bool returns,
-                  void* held = nullptr) {
+inline void later(Unit& u, u64 tick, WaveName wave, u32 handle, Then then, void* held = nullptr) {
     INVARIANT(tick != NONE);
-    u.events.add({tick, ++u.event_number, wave, handle, returns, held});
+    u.events.add({tick, ++u.event_number, wave, handle, then, held});
     wanted(u, tick);
 }
 

@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "block/base.hpp"
+#include "held.hpp"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -24,7 +25,6 @@
 using f32 = float;
 using f64 = double;
 
-inline constexpr u32 LANES = 64;
 inline constexpr u32 MOST_SOURCES = 3;
 inline constexpr u32 MOST_ROWS = 2;
 inline constexpr u64 ALL_LANES = ~0ull;

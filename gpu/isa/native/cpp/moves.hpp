@@ -8,63 +8,8 @@
 
 #pragma once
 
-#include <stddef.h>
-
+#include "held.hpp"
 #include "lanes.hpp"
-
-inline constexpr u32 MOST_PLACES = 2;
-inline constexpr u32 MOST_BYTES = 16;
-
-enum class Address : u8 { LOCAL, WIDE, BASED };  // 32 bits that wrap, 64 bits, a base and 32 bits
-
-struct Held;
-
-// Of the addresses of lanes.
-struct Extent {
-    u64 low;
-    u64 high;
-    u64 lines;    // that their bytes are in
-    u64 crosses;  // whether a lane's bytes are in two
-};
-
-// The twin of _WINDOW in gpu/compute_unit/memory_ops/native_moves.py.
-struct Window {
-    u64 exec;
-    u64 start;  // added to every address
-    u64 base;   // of the first byte that may be accessed
-    u64 size;
-    u8* bytes;
-    u64 outside;  // out: the first address that is not within it
-    Held* held;   // where a move is kept that is performed later
-    Extent extent;
-};
-
-// The twin of _MOVE there.
-struct Move {
-    Window* window;
-    u64 offset[MOST_PLACES];
-    u8 bytes;  // of a lane, at each place
-    u8 places;
-    u8 stores;
-    u8 extends;  // the sign of what is loaded
-    Address address;
-    u8 row;  // of the address
-    u8 data[MOST_PLACES];
-};
-static_assert(sizeof(Move) == 32);
-
-// The twin of gpu.compute_unit.memory_ops.native_moves.HELD. Active lanes only, in their order.
-struct Held {
-    const Move* move;
-    u32* rows;
-    u8* bytes;
-    u64 count;
-    u8 lanes[LANES];
-    u64 at[MOST_PLACES][LANES];      // offsets in `bytes`
-    i64 dwords[MOST_PLACES][LANES];  // of the offsets, counted from that of the first lane
-    u8 data[MOST_PLACES][LANES * MOST_BYTES];
-};
-static_assert(offsetof(Held, dwords) == 1120 && sizeof(Held) == 4192);
 
 inline u64 address_of(const Move& m, const u32* rows, u64 start, u32 place, u32 lane) {
     const u32* row = rows + LANES * m.row;
@@ -122,6 +67,7 @@ inline bool hold(const Move& m, u32* rows, Held& held) {
     held.move = &m;
     held.rows = rows;
     held.bytes = window.bytes;
+    held.returned = 0;
     find_lanes(held, window.exec);
     const u64 unaligned = each_of(m) - 1;
     for (u32 place = 0; place < m.places; ++place) {
@@ -150,8 +96,9 @@ inline void perform(Held& held) {
     }
 }
 
-inline void complete(const Held& held) {
+inline void complete(Held& held) {
     const Move& m = *held.move;
+    held.returned = 1;
     const u32 words = words_of(m);
     const u32 each = each_of(m);
     for (u32 place = 0; place < m.places && !m.stores; ++place) {
@@ -203,10 +150,13 @@ struct Lines {
 // The first step of a move in memory that others perform: addresses and data, into the window's
 // place, and their extent. `base` of the window: the logarithm of the size of a line; `size`: what
 // the upper halves of addresses in registers are below. Whether they are.
-inline bool gather(const Move& m, const u32* rows) {
+inline bool gather(const Move& m, u32* rows) {
     Window& window = *m.window;
     Held& held = *window.held;
-    Extent& extent = window.extent;
+    Extent& extent = held.extent;
+    held.move = &m;
+    held.rows = rows;
+    held.returned = 0;
     find_lanes(held, window.exec);
     extent = {~0ull, 0, 0, 0};
     Lines lines;

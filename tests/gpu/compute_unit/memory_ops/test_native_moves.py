@@ -2,55 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import cast
 
 import numpy as np
 import pytest
 
-from gpu.compute_unit.memory_ops.access import Operation, VectorAccess
-from gpu.compute_unit.memory_ops.native_moves import bind_move, gathered, lane_move_of
-from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
-from gpu.compute_unit.program.decoded_program import bind_one
+from gpu.compute_unit.memory_ops.access import Operation
+from gpu.compute_unit.memory_ops.native_moves import bind_move, lane_move_of
 from gpu.compute_unit.wave.lane_values import LaneError
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.generation import Generation
-from gpu.isa.encoding.decoder import decode_at
-from gpu.isa.encoding.encoder import encode
 from gpu.isa.native.lane_functions import lane_library
-from gpu.isa.tables import OPCODES
 from gpu.isa.wave_registers import ALL, Wave
 from gpu.memory.address_space import Unmapped
 from gpu.memory.flat_memory import FlatMemory
-from tests.gpu.compute_unit.encoding import NAMES, operation, perform, set_pair, wavefront
+from tests.gpu.compute_unit.encoding import operation, perform, set_pair, wavefront
+from tests.gpu.compute_unit.lane_moves import bound, moves
 
 pytestmark = pytest.mark.skipif(lane_library() is None, reason="no C++ compiler")
 
 BYTES = 1 << 12
 LDS = 1 << 14
-FIELDS = {
-    "DS": {"addr": 1, "data0": 8, "data1": 12, "vdst": 8, "offset0": 16},
-    "FLAT": {"addr": 2, "data": 8, "vdst": 8},
-    "GLOBAL": {"addr": 2, "data": 8, "vdst": 8, "offset": 20, "saddr": 0x7F},
-}
-
-
-def moves(*forms: str) -> list[tuple[Generation, str, str]]:
-    """Those that native code carries out."""
-    plain = [
-        each for each in NAMES if each[1] in forms and re.search("load|store|read|write", each[2])
-    ]
-    return [each for each in plain if lane_move_of(bound(*each)) is not None]
-
-
-def bound(generation: Generation, form: str, name: str) -> Operation | None:
-    """Of the fields, it has those that name its operands, and offsets."""
-    (opcode,) = (each for each in OPCODES[generation][form].values() if each.name == name)
-    named = {"offset", "offset0", "saddr", *(operand.field for operand in opcode.operands)}
-    fields = {field: value for field, value in FIELDS[form].items() if field in named}
-    code = encode(form, name, None, generation, **fields)
-    return bind_one(decode_at(code.ljust(8, b"\0"), 0, 0x1000, generation)).operation
 
 
 class Both:
@@ -125,45 +98,6 @@ def test_moves(generation: Generation, form: str, name: str) -> None:
     both.address(np.full(64, 1 << 31, np.uint32))
     both.run()
     assert both.slow
-
-
-@pytest.mark.parametrize(("generation", "form", "name"), moves("FLAT", "GLOBAL"))
-def test_what_is_gathered(generation: Generation, form: str, name: str) -> None:
-    """Addresses and data are those that Python reads; the extent is what it would find out."""
-    done = bound(generation, form, name)
-    assert isinstance(done, VectorOperation)
-    wave = wavefront(LDS, FlatMemory(), 0, generation)
-    wave.vgprs[8:20] = np.random.default_rng(2).integers(0, 1 << 32, (12, 64), np.uint32)
-    random = np.random.default_rng(3)
-    for spread, exec in ((8, ALL), (1 << 12, ALL), (1 << 12, int(random.integers(1, 1 << 63)))):
-        wave.set_exec(exec)
-        set_pair(wave, 2, random.integers(1 << 33, (1 << 33) + spread, 64, np.uint64))
-        expected, found = done.execute(wave), gathered(done, 6).execute(wave)
-        assert isinstance(expected, VectorAccess) and isinstance(found, VectorAccess)
-        one, other = expected.parts[0], found.parts[0]
-        assert (one.addresses == other.addresses).all() and one.size == other.size
-        assert np.array_equal(expected.lanes, found.lanes)
-        if expected.values is not None:
-            assert found.values is not None and found.values.dtype == expected.values.dtype
-            assert np.array_equal(expected.values, found.values)
-        starts = one.addresses.tolist()
-        touched = [{start >> 6, start + one.size - 1 >> 6} for start in starts]
-        lines = len(set().union(*touched))
-        crosses = any(len(each) > 1 for each in touched)
-        assert other.extent == (min(starts), max(starts), lines, crosses)
-
-
-def test_lanes_in_an_aperture_are_not_gathered() -> None:
-    """They go to LDS, in parts that Python makes."""
-    done = operation("FLAT", "flat_load_dword", addr=2, vdst=8)
-    wave = wavefront(LDS, FlatMemory(), 0, Generation.GFX8)
-    set_pair(wave, 2, np.arange(64, dtype=np.uint64) * np.uint64(4) + np.uint64(1 << 33))
-    shared = wave.group.start.shared_aperture
-    assert shared
-    wave.vgprs[3, 5] = shared
-    found = gathered(done, 6).execute(wave)
-    assert isinstance(found, VectorAccess)
-    assert [(part.local, part.extent) for part in found.parts] == [(False, None), (True, None)]
 
 
 @pytest.mark.parametrize("generation", Generation)

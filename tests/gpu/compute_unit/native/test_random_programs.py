@@ -10,6 +10,7 @@ import pytest
 from gpu.compute_unit.native import issue_engine
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.generation import Generation
+from gpu.memory.address_space import PAGE
 from gpu.memory.coherent import native_backend
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
@@ -21,6 +22,8 @@ from tests.sampling import sampled
 
 SEEDS = 6
 MORE = 400
+_INLINE, _LITERAL, _VGPR = 128, 255, 256
+"""Operands: 0, the number behind the instruction, v0."""
 
 
 def setup_of(seed: int, mistakes: float = 0, generation: Generation = Generation.GFX8) -> Setup:
@@ -83,8 +86,7 @@ def test_two_results_of_lds_for_one_register(order: tuple[str, ...]) -> None:
     writer = Writer(0)
     writer.begin()
     writer.add("DS", "ds_write_b32", addr=1, data0=6)
-    while len(writer.code) % Timing().fetch_bytes:  # fetched together
-        writer.add("SOPP", "s_nop")
+    together(writer)
     for each in order:
         if each == "exchange":
             writer.add("DS", "ds_swizzle_b32", addr=4, vdst=5)
@@ -93,6 +95,75 @@ def test_two_results_of_lds_for_one_register(order: tuple[str, ...]) -> None:
     writer.finish()
     expected, found = both(Setup(writer.code, groups=1, items=64), 0)
     assert found == expected
+
+
+def together(writer: Writer) -> None:
+    """What follows is fetched together."""
+    while len(writer.code) % Timing().fetch_bytes:
+        writer.add("SOPP", "s_nop")
+
+
+def test_two_scalar_loads_into_one_register() -> None:
+    """The first one is carried out by the issue engine, and hits; the later one to return wins."""
+    writer = Writer(0)
+    writer.begin()
+    writer.add("SMEM", "s_load_dword", sbase=0, sdata=10, imm=1, offset=0)
+    writer.add("SOPP", "s_waitcnt", simm16=0)
+    together(writer)
+    writer.add("SMEM", "s_load_dwordx2", sbase=0, sdata=4, imm=1, offset=8)
+    writer.add("SMEM", "s_load_dword", sbase=0, sdata=4, imm=1, offset=256)
+    writer.finish()
+    expected, found = both(Setup(writer.code, groups=1, items=64), 0)
+    assert found == expected
+
+
+def test_lds_and_memory_into_one_register() -> None:
+    """The atomic in LDS is carried out by Python, and returns before the load."""
+    writer = Writer(0)
+    writer.begin()
+    together(writer)
+    writer.move("load_dwordx2", addr=2, vdst=11)
+    writer.add("DS", "ds_add_rtn_u32", addr=1, data0=5, vdst=12)
+    writer.finish()
+    expected, found = both(Setup(writer.code, groups=1, items=64), 0)
+    assert found == expected
+
+
+@pytest.mark.parametrize("spread", [0, 9])
+def test_stores_to_doorbells_among_others(spread: int) -> None:
+    """They are handed back to Python when they would leave, and return in their turn; ``spread``:
+    of some lanes only."""
+    library()
+    writer = Writer(0)
+    writer.begin()
+    far = Setup(b"").buffer + PAGE  # from the buffer to the doorbells behind it
+    writer.add("VOP1", "v_mov_b32", vdst=6, src0=_LITERAL)
+    writer.code += far.to_bytes(4, "little")
+    if spread:
+        writer.add("VOPC", "v_cmp_lt_u32", src0=_INLINE + spread, vsrc1=0)
+        writer.add("VOP2", "v_cndmask_b32", vdst=6, src0=_INLINE, vsrc1=6)
+    writer.add("VOP2", "v_add_u32", vdst=9, src0=_VGPR + 2, vsrc1=6)
+    writer.add("VOP1", "v_mov_b32", vdst=10, src0=_VGPR + 3)
+    writer.move("store_dword", addr=2, data=0)
+    writer.move("store_dword", addr=9, data=1)
+    writer.move("load_dword", addr=2, vdst=5)
+    writer.finish()
+    setup = Setup(writer.code, groups=2, items=100)
+    seen = []
+    for ahead in (False, True):
+        memory = opened("GPU_VIPER", 2, 2, engine="native")
+        rung: list[tuple[int, int, bytes]] = []
+
+        def map_it(memory: CoherentMemory, rung: list[tuple[int, int, bytes]] = rung) -> None:
+            if len(memory.space.allocations) < 3:
+                memory.space.map_doorbells(
+                    PAGE, lambda address, data: rung.append((memory.now, address, data))
+                )
+
+        outcome = run(replace(setup, meanwhile=map_it), memory, ahead)
+        assert not outcome.faults and rung
+        seen.append((outcome, rung))
+    assert seen[0] == seen[1]
 
 
 def test_a_return_without_a_trap_handler() -> None:

@@ -1,0 +1,280 @@
+"""Memory instructions that wait in native memory for the issue engine to carry them out.
+
+The first step of an instruction, reading registers, is done when its wave runs ahead; the issue
+engine does the others: LDS is accessed, or a request is sent and answered, and vector registers are
+written. Python writes scalar registers, before the wave runs on. Whatever is more than that (lanes
+that mean LDS or scratch, atomics, halves of registers, a scalar load out of bounds) is not held.
+
+Invariant: a room belongs to one instruction from `Hold.begin` until its ``returned`` was seen.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu.compute_unit.memory_ops.access import AccessPart, Operation, VectorAccess
+from gpu.compute_unit.memory_ops.access_shape import LaneMove
+from gpu.compute_unit.memory_ops.native_moves import (
+    Window,
+    lane_move_of,
+    look_at_lds,
+    packed_move,
+    window,
+)
+from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarOperation, read_pair
+from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.pipeline.lds_and_scalar import time_of_move
+from gpu.compute_unit.pipeline.timing_parameters import Timing
+from gpu.compute_unit.program.decoded_program import DecodedInstruction
+from gpu.compute_unit.wave.lane_values import from_bytes, lanes_of
+from gpu.compute_unit.wave.wavefront import Wavefront
+from gpu.isa.native.lane_functions import OnRows, lane_library
+from gpu.memory.coherent.request_splitting import piece_of
+from gpu.memory.interface import Extent
+from gpu.wave_size import LANES
+from runtime.requesters.port import Scope
+
+_MOVE_BYTES: Final = 4232
+_EXTENT, _LINES, _MOVE_RETURNED = 4, 6, 8
+"""Words of Held in cpp/held.hpp of `gpu.isa.native`, and bytes where its arrays begin."""
+_AT: Final = 136
+_DWORDS: Final = 1160
+_DATA: Final = 2184
+
+_SCALARS: Final = struct.Struct("=QQQQ")
+"""The twin of HeldScalars there, but for the data: address, piece, pieces, returned."""
+_SCALARS_BYTES: Final = _SCALARS.size + 64
+_SCALARS_RETURNED: Final = 3
+
+
+class Room(Protocol):
+    """Where an instruction waits. ``address``: of the room. ``decoded``, ``fills``: the instruction
+    and the registers that it will fill, for the owner's use."""
+
+    address: int
+    decoded: DecodedInstruction
+    fills: int
+
+    @property
+    def returned(self) -> int:
+        """Whether the issue engine is done with it."""
+
+    def access(self, wave: Wavefront) -> VectorAccess | ScalarAccess:
+        """What is held, for Python to carry out."""
+
+    def finish(self, wave: Wavefront) -> None:
+        """It has returned: write what registers are left, and give the room back."""
+
+
+class Hold(Protocol):
+    """A memory instruction that can be held. ``scope``: bits of its requests."""
+
+    scope: int
+
+    def begin(self, wave: Wavefront) -> Room | None:
+        """Read what it needs of the registers. None if Python has to execute it; it is then as if
+        this had not been called."""
+
+
+class HeldMove:
+    """Room for a load or store of lanes. ``hold``: what is in it, which native code refers to."""
+
+    __slots__ = ("_bytes", "_room", "_words", "address", "decoded", "exec", "fills", "hold")
+    hold: LocalHold | GlobalHold
+    decoded: DecodedInstruction
+    free: Final[list[HeldMove]] = []
+
+    def __init__(self) -> None:
+        self._room = ctypes.create_string_buffer(_MOVE_BYTES)
+        self._bytes = memoryview(self._room).cast("B")
+        self._words = self._bytes.cast("Q")
+        self.address = ctypes.addressof(self._room)
+        self.fills = 0
+        self.exec = 0
+
+    @property
+    def returned(self) -> int:
+        return self._words[_MOVE_RETURNED]
+
+    @property
+    def lines(self) -> int:
+        """How many lines of memory the lanes touch."""
+        return self._words[_LINES]
+
+    def dwords(self, places: int, lanes: int) -> bytes:
+        """The dwords of so many lanes in LDS, int64, counted from that of the first lane. The
+        second place begins 8 * `LANES` bytes after the first."""
+        return bytes(self._bytes[_DWORDS : _DWORDS + 8 * (LANES * (places - 1) + lanes)])
+
+    def access(self, wave: Wavefront) -> VectorAccess:
+        assert isinstance(self.hold, GlobalHold), "LDS is accessed by native code"
+        return self.hold.access(wave, self)
+
+    def part(self, lanes: int, size: int) -> AccessPart:
+        """The addresses of so many lanes in memory."""
+        part = AccessPart(self._array(np.uint64, _AT, lanes), size)
+        part.extent = Extent._make(self._words[_EXTENT : _EXTENT + 4])
+        return part
+
+    def data(self, lanes: int, size: int) -> npt.NDArray[np.uint8]:
+        """What a store stores, a row a lane."""
+        return self._array(np.uint8, _DATA, lanes * size).reshape(lanes, size)
+
+    def _array(self, kind: npt.DTypeLike, start: int, count: int) -> npt.NDArray[Any]:
+        return np.frombuffer(self._bytes, kind, count, start).copy()
+
+    def finish(self, wave: Wavefront) -> None:
+        self.free.append(self)
+
+
+class LocalHold:
+    """A load or store of lanes in LDS. ``move``: what it is."""
+
+    __slots__ = ("_hold", "_packed", "_rows", "move", "scope")
+
+    def __init__(self, move: LaneMove, hold: OnRows) -> None:
+        self.move = move
+        self.scope = 0
+        self._rows = move.rows
+        self._packed = packed_move(move)
+        self._hold = hold
+
+    def begin(self, wave: Wavefront) -> HeldMove | None:
+        if not wave.exec or self._rows > len(wave.u32):
+            return None
+        room = HeldMove.free.pop() if HeldMove.free else HeldMove()
+        look_at_lds(wave)
+        window[Window.HELD] = room.address
+        if not self._hold(self._packed, wave.address):
+            HeldMove.free.append(room)
+            return None
+        room.hold = self
+        return room
+
+    def time(self, room: HeldMove, wave: Wavefront, timing: Timing) -> tuple[int, int]:
+        """Cycles that the banks need, and how many of them are conflicts."""
+        lanes = wave.exec.bit_count()
+        return time_of_move(room.dwords(len(self.move.offsets), lanes), self.move, lanes, timing)
+
+
+class GlobalHold:
+    """A load or store of lanes in memory. ``line_bits``: the logarithm of the size of a line."""
+
+    __slots__ = ("_flat", "_gather", "_line_bits", "_move", "_operation", "_packed", "scope")
+
+    def __init__(
+        self, operation: VectorOperation, move: LaneMove, gather: OnRows, line_bits: int
+    ) -> None:
+        self.scope = Scope.GLC * operation.glc | Scope.SLC * operation.slc
+        self._operation = operation
+        self._flat = operation.instruction.form == "FLAT"
+        self._move = move
+        self._packed = packed_move(move)
+        self._gather = gather
+        self._line_bits = line_bits
+
+    def begin(self, wave: Wavefront) -> HeldMove | None:
+        move = self._move
+        if not wave.exec or move.rows > len(wave.u32):
+            return None
+        room = HeldMove.free.pop() if HeldMove.free else HeldMove()
+        window[Window.EXEC] = room.exec = wave.exec
+        window[Window.START] = 0 if move.base is None else read_pair(wave, move.base)
+        window[Window.BASE] = self._line_bits
+        window[Window.SIZE] = min(wave.apertures) if self._flat else 1 << 32
+        window[Window.HELD] = room.address
+        if not self._gather(self._packed, wave.address):
+            HeldMove.free.append(room)
+            return None
+        room.hold = self
+        return room
+
+    def access(self, wave: Wavefront, room: HeldMove) -> VectorAccess:
+        """What `VectorOperation.execute` would have made when it was held."""
+        lanes, size = lanes_of(room.exec), self._move.bytes
+        access = self._operation.access(wave, lanes, [room.part(len(lanes), size)])
+        if self._move.stores:
+            access.values = from_bytes(room.data(len(lanes), size))
+        return access
+
+    def execute(self, wave: Wavefront) -> VectorAccess | None:
+        """The same as `VectorOperation.execute`."""
+        room = self.begin(wave)
+        if room is None:
+            return self._operation.execute(wave)
+        access = self.access(wave, room)
+        HeldMove.free.append(room)
+        return access
+
+
+class HeldScalars:
+    """Room for a load of scalar registers."""
+
+    __slots__ = ("_bytes", "_dwords", "_room", "_words", "address", "decoded", "fills", "load")
+    load: ScalarAccess
+    decoded: DecodedInstruction
+    free: Final[list[HeldScalars]] = []
+
+    def __init__(self) -> None:
+        self._room = ctypes.create_string_buffer(_SCALARS_BYTES)
+        self._bytes = memoryview(self._room).cast("B")
+        self._words = self._bytes.cast("Q")
+        self._dwords = self._bytes[_SCALARS.size :].cast("I")
+        self.address = ctypes.addressof(self._room)
+        self.fills = 0
+
+    def hold(self, load: ScalarAccess, piece: int) -> None:
+        """Hold a load that its port takes in pieces of so many bytes."""
+        self.load = load
+        _SCALARS.pack_into(self._room, 0, load.address, piece, 4 * load.count // piece, 0)
+
+    @property
+    def returned(self) -> int:
+        return self._words[_SCALARS_RETURNED]
+
+    def access(self, wave: Wavefront) -> ScalarAccess:
+        return self.load
+
+    def finish(self, wave: Wavefront) -> None:
+        load = self.load
+        load.dwords = self._dwords[: load.count].tolist()
+        load.complete()
+        self.free.append(self)
+
+
+class ScalarHold:
+    """A load of scalar registers."""
+
+    __slots__ = ("_line_size", "_operation", "scope")
+
+    def __init__(self, operation: ScalarOperation, line_size: int) -> None:
+        self.scope = Scope.GLC * operation.glc
+        self._operation = operation
+        self._line_size = line_size
+
+    def begin(self, wave: Wavefront) -> HeldScalars | None:
+        load = self._operation.execute(wave)
+        if not load.count:
+            return None
+        room = HeldScalars.free.pop() if HeldScalars.free else HeldScalars()
+        offset = load.address & self._line_size - 1
+        room.hold(load, piece_of(offset, 4 * load.count, self._line_size))
+        return room
+
+
+def hold_of(operation: Operation | None, line_bits: int) -> Hold | None:
+    """None if a memory instruction cannot be held, or there is no native code."""
+    if isinstance(operation, ScalarOperation):
+        return ScalarHold(operation, 1 << line_bits) if operation.loads else None
+    library = lane_library()
+    move = lane_move_of(operation)
+    if library is None or move is None:
+        return None
+    if isinstance(operation, VectorOperation):
+        return GlobalHold(operation, move, library.gather, line_bits)
+    return LocalHold(move, library.hold)
