@@ -28,6 +28,8 @@ class Residents(Generic[W]):
         self._make = make
         self._resources = Resources(limits or Limits())
         self._groups: list[Group[W]] = []
+        self._slots = [0] * self._resources.limits.simds
+        """By SIMD, a bit for each slot that a wave has."""
         self.waves_started = 0
         self._age = -1
         self.groups_started = 0
@@ -56,18 +58,19 @@ class Residents(Generic[W]):
             simd = resident.taken.simds[start.number]
             self._age += 1
             wave = self._make(start, resident, simd, self._age)
-            wave.slot = self._free_slot(resident, simd)
+            wave.slot = self._take_slot(simd)
             wave.hardware |= hardware_registers(
                 self.index, simd, wave.slot, self.groups_started, group
             )
             resident.waves.append(wave)
         return resident
 
-    def _free_slot(self, group: Group[W], simd: int) -> int:
+    def _take_slot(self, simd: int) -> int:
         """The lowest number that no wave of the SIMD has."""
-        groups = (*self._groups, group)
-        taken = {wave.slot for each in groups for wave in each.waves if wave.simd == simd}
-        return next(slot for slot in range(len(taken) + 1) if slot not in taken)
+        taken = self._slots[simd]
+        lowest = ~taken & (taken + 1)
+        self._slots[simd] = taken | lowest
+        return lowest.bit_length() - 1
 
     def kill(self, queue: int, packet: int | None = None) -> None:
         """End all waves of a queue (or of one packet of it) without an answer."""
@@ -108,6 +111,7 @@ class Residents(Generic[W]):
         self._resources.give_back(group.taken)
         for wave in group.waves:
             wave.ended = True
+            self._slots[wave.simd] &= ~(1 << wave.slot)
         self._left(group)
 
     def _finish(self, group: Group[W]) -> None:
