@@ -46,6 +46,8 @@ _MOST_KEPT: Final = 1 << 18
 _A_PART: Final = 8
 """The weight of a part with many lanes in that limit."""
 
+_SLOTS: Final = 1 << 10
+"""Requests under way for which there is room at first."""
 _SEVERAL: Final = 4
 """Messages that a line request is in at once, about."""
 
@@ -178,7 +180,7 @@ class NativeBackend:
         self.system.zero_memory()
         for requester in self._requesters:
             self.system.add_external(requester)
-        self.slots = ExternalSlots()
+        self.slots = ExternalSlots(_SLOTS)
         self._under_way.clear()
         self._reserved.clear()
         self._look()
