@@ -36,7 +36,7 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "stop_logging": (None, (_ENGINE,)),
     "start": (_U64, (_ENGINE, _U64, _U64, _POINTER, _POINTER, _POINTER, _POINTER)),
     "drop": (None, (_ENGINE, _U64)),
-    "append": (None, (_ENGINE, _U64, ctypes.c_char_p, _U64)),
+    "append": (None, (_ENGINE, ctypes.c_char_p, _U64)),
     "replace": (None, (_ENGINE, _U64, ctypes.c_char_p)),
     "lower": (_U64, (_ENGINE, _U64, _U64, _U64)),
     "later": (None, (_ENGINE, _U64, _U64, _U64)),

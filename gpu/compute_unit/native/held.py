@@ -5,7 +5,8 @@ engine does the others: LDS is accessed, or a request is sent and answered, and 
 written. Python writes scalar registers, before the wave runs on. Whatever is more than that (lanes
 that mean LDS or scratch, atomics, halves of registers, a scalar load out of bounds) is not held.
 
-Invariant: a room belongs to one instruction from `Hold.begin` until its ``returned`` was seen.
+Invariant: a room belongs to one instruction from `Hold.begin` until its first word was seen to be
+set.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from gpu.compute_unit.memory_ops.native_moves import (
 )
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarOperation, read_pair
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
+from gpu.compute_unit.native.layout import RecordKind
 from gpu.compute_unit.pipeline.lds_and_scalar import time_of_move
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
@@ -40,29 +42,26 @@ from gpu.wave_size import LANES
 from runtime.requesters.port import Scope
 
 _MOVE_BYTES: Final = 4232
-_EXTENT, _LINES, _MOVE_RETURNED = 4, 6, 8
+_EXTENT, _LINES = 5, 7
 """Words of Held in cpp/held.hpp of `gpu.isa.native`, and bytes where its arrays begin."""
 _AT: Final = 136
 _DWORDS: Final = 1160
 _DATA: Final = 2184
 
 _SCALARS: Final = struct.Struct("=QQQQ")
-"""The twin of HeldScalars there, but for the data: address, piece, pieces, returned."""
+"""The twin of HeldScalars there, but for the data: returned, address, piece, pieces."""
 _SCALARS_BYTES: Final = _SCALARS.size + 64
-_SCALARS_RETURNED: Final = 3
 
 
 class Room(Protocol):
-    """Where an instruction waits. ``address``: of the room. ``decoded``, ``fills``: the instruction
-    and the registers that it will fill, for the owner's use."""
+    """Where an instruction waits. ``address``: of the room. ``words``: in it; the first one says
+    whether the issue engine is done. ``decoded``, ``fills``: the instruction and the registers that
+    it will fill, for the owner's use."""
 
     address: int
+    words: memoryview
     decoded: DecodedInstruction
     fills: int
-
-    @property
-    def returned(self) -> int:
-        """Whether the issue engine is done with it."""
 
     def access(self, wave: Wavefront) -> VectorAccess | ScalarAccess:
         """What is held, for Python to carry out."""
@@ -72,19 +71,22 @@ class Room(Protocol):
 
 
 class Hold(Protocol):
-    """A memory instruction that can be held. ``scope``: bits of its requests."""
+    """A memory instruction that can be held. ``kind``: of its records."""
 
-    scope: int
+    kind: RecordKind
 
     def begin(self, wave: Wavefront) -> Room | None:
         """Read what it needs of the registers. None if Python has to execute it; it is then as if
         this had not been called."""
 
+    def numbers(self, room: Any, wave: Wavefront, timing: Timing) -> tuple[int, int]:
+        """Value and amount of its record, just begun: see `RecordKind`."""
+
 
 class HeldMove:
     """Room for a load or store of lanes. ``hold``: what is in it, which native code refers to."""
 
-    __slots__ = ("_bytes", "_room", "_words", "address", "decoded", "exec", "fills", "hold")
+    __slots__ = ("_bytes", "_room", "address", "decoded", "exec", "fills", "hold", "words")
     hold: LocalHold | GlobalHold
     decoded: DecodedInstruction
     free: Final[list[HeldMove]] = []
@@ -92,19 +94,10 @@ class HeldMove:
     def __init__(self) -> None:
         self._room = ctypes.create_string_buffer(_MOVE_BYTES)
         self._bytes = memoryview(self._room).cast("B")
-        self._words = self._bytes.cast("Q")
+        self.words = self._bytes.cast("Q")
         self.address = ctypes.addressof(self._room)
         self.fills = 0
         self.exec = 0
-
-    @property
-    def returned(self) -> int:
-        return self._words[_MOVE_RETURNED]
-
-    @property
-    def lines(self) -> int:
-        """How many lines of memory the lanes touch."""
-        return self._words[_LINES]
 
     def dwords(self, places: int, lanes: int) -> bytes:
         """The dwords of so many lanes in LDS, int64, counted from that of the first lane. The
@@ -118,7 +111,7 @@ class HeldMove:
     def part(self, lanes: int, size: int) -> AccessPart:
         """The addresses of so many lanes in memory."""
         part = AccessPart(self._array(np.uint64, _AT, lanes), size)
-        part.extent = Extent._make(self._words[_EXTENT : _EXTENT + 4])
+        part.extent = Extent._make(self.words[_EXTENT : _EXTENT + 4])
         return part
 
     def data(self, lanes: int, size: int) -> npt.NDArray[np.uint8]:
@@ -135,11 +128,11 @@ class HeldMove:
 class LocalHold:
     """A load or store of lanes in LDS. ``move``: what it is."""
 
-    __slots__ = ("_hold", "_packed", "_rows", "move", "scope")
+    __slots__ = ("_hold", "_packed", "_rows", "move")
+    kind = RecordKind.LOCAL_HELD
 
     def __init__(self, move: LaneMove, hold: OnRows) -> None:
         self.move = move
-        self.scope = 0
         self._rows = move.rows
         self._packed = packed_move(move)
         self._hold = hold
@@ -156,21 +149,23 @@ class LocalHold:
         room.hold = self
         return room
 
-    def time(self, room: HeldMove, wave: Wavefront, timing: Timing) -> tuple[int, int]:
-        """Cycles that the banks need, and how many of them are conflicts."""
-        lanes = wave.exec.bit_count()
-        return time_of_move(room.dwords(len(self.move.offsets), lanes), self.move, lanes, timing)
+    def numbers(self, room: HeldMove, wave: Wavefront, timing: Timing) -> tuple[int, int]:
+        lanes, places, size = wave.exec.bit_count(), len(self.move.offsets), self.move.bytes
+        dwords = room.dwords(places, lanes)
+        cycles, conflicts = time_of_move(dwords, lanes, places, size, timing.conflict_lanes)
+        return conflicts, cycles
 
 
 class GlobalHold:
     """A load or store of lanes in memory. ``line_bits``: the logarithm of the size of a line."""
 
-    __slots__ = ("_flat", "_gather", "_line_bits", "_move", "_operation", "_packed", "scope")
+    __slots__ = ("_flat", "_gather", "_line_bits", "_move", "_operation", "_packed", "_scope")
+    kind = RecordKind.VECTOR_HELD
 
     def __init__(
         self, operation: VectorOperation, move: LaneMove, gather: OnRows, line_bits: int
     ) -> None:
-        self.scope = Scope.GLC * operation.glc | Scope.SLC * operation.slc
+        self._scope = Scope.GLC * operation.glc | Scope.SLC * operation.slc
         self._operation = operation
         self._flat = operation.instruction.form == "FLAT"
         self._move = move
@@ -194,6 +189,9 @@ class GlobalHold:
         room.hold = self
         return room
 
+    def numbers(self, room: HeldMove, wave: Wavefront, timing: Timing) -> tuple[int, int]:
+        return self._scope, room.words[_LINES]
+
     def access(self, wave: Wavefront, room: HeldMove) -> VectorAccess:
         """What `VectorOperation.execute` would have made when it was held."""
         lanes, size = lanes_of(room.exec), self._move.bytes
@@ -215,7 +213,7 @@ class GlobalHold:
 class HeldScalars:
     """Room for a load of scalar registers."""
 
-    __slots__ = ("_bytes", "_dwords", "_room", "_words", "address", "decoded", "fills", "load")
+    __slots__ = ("_bytes", "_dwords", "_room", "address", "decoded", "fills", "load", "words")
     load: ScalarAccess
     decoded: DecodedInstruction
     free: Final[list[HeldScalars]] = []
@@ -223,7 +221,7 @@ class HeldScalars:
     def __init__(self) -> None:
         self._room = ctypes.create_string_buffer(_SCALARS_BYTES)
         self._bytes = memoryview(self._room).cast("B")
-        self._words = self._bytes.cast("Q")
+        self.words = self._bytes.cast("Q")
         self._dwords = self._bytes[_SCALARS.size :].cast("I")
         self.address = ctypes.addressof(self._room)
         self.fills = 0
@@ -231,11 +229,7 @@ class HeldScalars:
     def hold(self, load: ScalarAccess, piece: int) -> None:
         """Hold a load that its port takes in pieces of so many bytes."""
         self.load = load
-        _SCALARS.pack_into(self._room, 0, load.address, piece, 4 * load.count // piece, 0)
-
-    @property
-    def returned(self) -> int:
-        return self._words[_SCALARS_RETURNED]
+        _SCALARS.pack_into(self._room, 0, 0, load.address, piece, 4 * load.count // piece)
 
     def access(self, wave: Wavefront) -> ScalarAccess:
         return self.load
@@ -250,10 +244,11 @@ class HeldScalars:
 class ScalarHold:
     """A load of scalar registers."""
 
-    __slots__ = ("_line_size", "_operation", "scope")
+    __slots__ = ("_line_size", "_operation", "_scope")
+    kind = RecordKind.SCALAR_HELD
 
     def __init__(self, operation: ScalarOperation, line_size: int) -> None:
-        self.scope = Scope.GLC * operation.glc
+        self._scope = Scope.GLC * operation.glc
         self._operation = operation
         self._line_size = line_size
 
@@ -265,6 +260,9 @@ class ScalarHold:
         offset = load.address & self._line_size - 1
         room.hold(load, piece_of(offset, 4 * load.count, self._line_size))
         return room
+
+    def numbers(self, room: HeldScalars, wave: Wavefront, timing: Timing) -> tuple[int, int]:
+        return self._scope, 1
 
 
 def hold_of(operation: Operation | None, line_bits: int) -> Hold | None:

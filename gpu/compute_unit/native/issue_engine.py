@@ -22,6 +22,7 @@ from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
 from gpu.compute_unit.native.counters import NAMES, config_of, statistics_of
 from gpu.compute_unit.native.ctypes_api import IssueEngineLibrary
 from gpu.compute_unit.native.layout import (
+    APPENDED,
     LIST_ROOM,
     LOG_ROOM,
     LOGGED,
@@ -254,7 +255,7 @@ class IssueEngine:
 
     def _run_ahead(self) -> bool:
         listed = self._list[: self._state.listed]
-        append = self._append
+        out: list[bytes] = []
         for place, fetched, returned in zip(listed[::3], listed[1::3], listed[2::3], strict=True):
             wave = self.waves.get(place)
             if wave is None:
@@ -262,7 +263,8 @@ class IssueEngine:
             if returned:
                 self._take_returned(wave)
             records = self.units[wave.unit].ahead.run(wave, fetched)
-            append(self._at, place, records, len(records) // RECORD.size)
+            out += APPENDED.pack(place, len(records) // RECORD.size), records
+        self._append(self._at, b"".join(out), len(out) // 2)
         if fp_environment.current != fp_environment.PLAIN:
             fp_environment.use(fp_environment.PLAIN)
         return False

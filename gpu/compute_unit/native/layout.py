@@ -102,6 +102,11 @@ STALLS: Final = (
 
 RECORD: Final = struct.Struct("=QQIIIHBBBBBB4x")
 """end, next, value, handle, amount, name, kind, place, pace, flat, banks, most_vm."""
+HEAD: Final = struct.Struct("=QQIII")
+"""The first five."""
+
+APPENDED: Final = struct.Struct("=II")
+"""In front of the records of one wave: its place, how many there are."""
 
 LOGGED: Final = struct.Struct("=III")
 """An entry of the log: its kind, who, what."""

@@ -112,9 +112,7 @@ class NativeUnit(Residents[AheadWave]):
         ports = memory.ports
         self.vector = AheadPipeline(self, ports.vector(index), clock)
         self.scalar: ScalarPipeline[AheadWave] = ScalarPipeline(self, ports.scalar(index))
-        self.ahead = Ahead(
-            timing, self.vector, clock.name_of, lambda: hang_detector.observing, memory.notes_lines
-        )
+        self.ahead = Ahead(timing, self.vector, clock.name_of, hang_detector, memory.notes_lines)
         self._counted = Statistics()
         self._numbers: dict[Group[AheadWave], int] = {}
         self._packet: tuple[int, int] | None = None
@@ -168,7 +166,7 @@ class NativeUnit(Residents[AheadWave]):
         wave = access.wave
         assert isinstance(wave, AheadWave), "this unit has no others"
         fills = wave.fills.get(access, 0)
-        if fills and any(room.fills & fills and room.returned for room in wave.rooms):
+        if fills and any(room.fills & fills and room.words[0] for room in wave.rooms):
             wave.take_returned()
             access.complete()  # after those that have returned before it
         wave.filled(access)

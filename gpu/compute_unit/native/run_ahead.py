@@ -18,11 +18,12 @@ from functools import lru_cache
 from operator import length_hint
 from typing import Any, Final
 
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess
-from gpu.compute_unit.native.held import GlobalHold, HeldMove, Hold, LocalHold, Room, hold_of
-from gpu.compute_unit.native.layout import NO_PACE, RECORD, RecordKind
+from gpu.compute_unit.native.held import GlobalHold, Hold, LocalHold, Room, hold_of
+from gpu.compute_unit.native.layout import HEAD, NO_PACE, RECORD, RecordKind
 from gpu.compute_unit.pipeline.lds_and_scalar import bank_time
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.compute_unit.pipeline.vector_memory import PendingInstruction, VectorPipeline
@@ -91,12 +92,13 @@ class AheadWave(Wavefront):
 
     def take_returned(self) -> None:
         """Finish those in `rooms` that have returned."""
-        rooms, self.rooms = self.rooms, []
-        for room in rooms:
-            if room.returned:
+        left = []
+        for room in self.rooms:
+            if room.words[0]:
                 room.finish(self)
             else:
-                self.rooms.append(room)
+                left.append(room)
+        self.rooms = left
         self._add_up()
 
     def taken_out(self, address: int) -> Room:
@@ -219,12 +221,14 @@ class Other:
     """A memory instruction, or one that the unit itself executes.
 
     ``uses``, ``fills``: registers, a bit each. ``hold``: what the issue engine can carry out.
-    ``record``: what is the same for every wave. ``execute``: a memory instruction. ``waits``: for
+    ``record``: what is the same for every wave; ``tail``: of one that is held, behind its `HEAD`.
+    ``execute``: a memory instruction. ``waits``: for
     counters; ``stops``: the instructions after it are unknown.
     """
 
     __slots__ = (
-        "_flat", "_name", "decoded", "execute", "fills", "hold", "record", "stops", "uses", "waits",
+        "_flat", "_name", "decoded", "execute", "fills", "hold", "record", "stops", "tail", "uses",
+        "waits",
     )  # fmt: skip
 
     def __init__(
@@ -236,6 +240,10 @@ class Other:
         self.uses = uses_of(decoded.instruction)
         self.fills = registers_of(decoded.instruction.writes)
         self.hold = hold_of(decoded.operation, line_bits)
+        self.tail = b""
+        if self.hold is not None:
+            kind = self.hold.kind
+            self.tail = self.packed(kind, banks=kind is RecordKind.LOCAL_HELD)[HEAD.size :]
         self.execute: Callable[[Wavefront], MemoryAccess | None] | None = None
         if decoded.operation is not None:
             gathers = self.hold if isinstance(self.hold, GlobalHold) else decoded.operation
@@ -260,16 +268,6 @@ class Other:
         pause = value & 0xF if self.decoded.instruction.name == "s_nop" else 0
         return self.packed(_KINDS.get(control, RecordKind.NOTHING), pause)
 
-    def held(self, room: Room, hold: Hold, wave: Wavefront, timing: Timing) -> bytes:
-        """Its record, when it is in a room."""
-        if not isinstance(room, HeldMove):
-            return self.packed(RecordKind.SCALAR_HELD, hold.scope, 0, 1, held=room.address)
-        if not isinstance(hold, LocalHold):
-            lines = room.lines
-            return self.packed(RecordKind.VECTOR_HELD, hold.scope, 0, lines, held=room.address)
-        cycles, conflicts = hold.time(room, wave, timing)
-        return self.packed(RecordKind.LOCAL_HELD, conflicts, 0, cycles, True, room.address)
-
     def packed(
         self,
         kind: RecordKind,
@@ -277,13 +275,12 @@ class Other:
         handle: int = 0,
         amount: int = 0,
         banks: bool = False,
-        held: int = 0,
     ) -> bytes:
         """Its record."""
         end, place = self.decoded.end, self.decoded.place
         return RECORD.pack(
             end,
-            held or end,
+            end,
             value,
             handle,
             amount,
@@ -314,8 +311,8 @@ _KINDS: Final = {
 class Ahead:
     """The code that one unit has fetched, and its records.
 
-    ``name_of``: numbers for mnemonics of memory instructions. ``observing``: whether waves stop
-    where they branch backwards. ``pushes``: all requests are to be pushed into memory.
+    ``name_of``: numbers for mnemonics of memory instructions. ``hang_detector``: waves stop
+    where they branch backwards while it observes. ``pushes``: all requests have to be pushed.
     """
 
     def __init__(
@@ -323,13 +320,13 @@ class Ahead:
         timing: Timing,
         vector: VectorPipeline[AheadWave],
         name_of: Callable[[str], int],
-        observing: Callable[[], bool],
+        hang_detector: HangDetector,
         pushes: bool,
     ) -> None:
         self._timing = timing
         self._vector = vector
         self._name_of = name_of
-        self._observing = observing
+        self._hang_detector = hang_detector
         self._pushes = pushes
         self._size = timing.fetch_bytes
         self._code: dict[int, bytes] = {}
@@ -428,7 +425,7 @@ class Ahead:
             left -= stretch.count
             if wave.pc != stretch.end:
                 fetched = 0  # its buffer will be empty then
-                if wave.pc < start and self._observing():
+                if wave.pc < start and self._hang_detector.observing:
                     break
         return b"".join(out)
 
@@ -566,19 +563,21 @@ class Ahead:
         Python carries out what the hang detector wants to know, and what fills registers that
         another load in flight will fill as well: the later one of the two has to win.
         """
-        if wave.pending & other.fills or self._observing():
+        fills = other.fills
+        if wave.pending & fills or self._hang_detector.observing:
             return False
         if self._pushes and not isinstance(hold, LocalHold):
             return False
         room = hold.begin(wave)
         if room is None:
             return False
-        wave.pc = other.decoded.end
-        room.decoded = other.decoded
-        room.fills = other.fills
+        room.decoded = decoded = other.decoded
+        room.fills = fills
         wave.rooms.append(room)
-        wave.pending |= other.fills
-        out.append(other.held(room, hold, wave, self._timing))
+        wave.pending |= fills
+        wave.pc = end = decoded.end
+        value, amount = hold.numbers(room, wave, self._timing)
+        out.append(HEAD.pack(end, room.address, value, 0, amount) + other.tail)
         return True
 
     def _control(self, wave: AheadWave, other: Other) -> bytes:

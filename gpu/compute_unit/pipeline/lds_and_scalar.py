@@ -13,7 +13,6 @@ from typing import Final, Generic
 import numpy as np
 
 from gpu.compute_unit.memory_ops.access import MemoryAccess
-from gpu.compute_unit.memory_ops.access_shape import LaneMove
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.pipeline.timing_parameters import Timing
@@ -37,16 +36,11 @@ def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
     )
 
 
-def time_of_move(dwords: bytes, move: LaneMove, lanes: int, timing: Timing) -> tuple[int, int]:
-    """The same of a move of so many lanes; ``dwords``: those of LDS that the lanes of each place
-    begin in, int64, in 8 * `LANES` bytes a place, counted from the first."""
-    return _time_of_dwords(dwords, lanes, len(move.offsets), move.bytes, timing.conflict_lanes)
-
-
 @lru_cache(maxsize=4096)
-def _time_of_dwords(
-    dwords: bytes, lanes: int, places: int, size: int, half: int
-) -> tuple[int, int]:
+def time_of_move(dwords: bytes, lanes: int, places: int, size: int, half: int) -> tuple[int, int]:
+    """The same of a move of ``size`` bytes for each lane at each place, ``half`` of the lanes
+    together. ``dwords``: those of LDS that the lanes of each place begin in, int64, in 8 * `LANES`
+    bytes a place, counted from the first."""
     cycles = 0
     for place in range(places):
         start = 8 * LANES * place

@@ -469,12 +469,21 @@ ISSUE_ENGINE_API void issue_engine_drop(IssueEngine* f, u64 number) {
     f->free_groups.add(static_cast<u32>(number));
 }
 
-// What a wave will issue next; nothing: Python does not know its code.
-ISSUE_ENGINE_API void issue_engine_append(IssueEngine* f, u64 wave, const Record* records,
-                                          u64 count) {
-    Wave& w = f->waves[static_cast<u32>(wave)];
-    w.starved = !count;
-    for (u64 i = 0; i < count; ++i) w.records.add(records[i]);
+// What so many waves will issue next: for each its number, how many records, the records. None:
+// Python does not know its code.
+ISSUE_ENGINE_API void issue_engine_append(IssueEngine* f, const u8* bytes, u64 waves) {
+    for (; waves; --waves) {
+        u32 wave[2];
+        memcpy(wave, bytes, sizeof(wave));
+        bytes += sizeof(wave);
+        Wave& w = f->waves[wave[0]];
+        w.starved = !wave[1];
+        for (u32 i = 0; i < wave[1]; ++i, bytes += sizeof(Record)) {
+            Record record;
+            memcpy(static_cast<void*>(&record), bytes, sizeof(record));
+            w.records.add(record);
+        }
+    }
 }
 
 // What an UNKNOWN record has become.

@@ -53,27 +53,27 @@ static_assert(sizeof(Move) == 32);
 
 // The twin of HeldMove in gpu/compute_unit/memory_ops/held_moves.py. Active lanes only, in their order.
 struct Held {
+    u64 returned;  // its registers are written
     const Move* move;
     u32* rows;
     u8* bytes;
     u64 count;
     Extent extent;  // of a move in memory
-    u64 returned;   // its registers are written
     u8 lanes[LANES];
     u64 at[MOST_PLACES][LANES];      // offsets in `bytes`, or addresses in memory
     i64 dwords[MOST_PLACES][LANES];  // of the offsets, counted from that of the first lane
     u8 data[MOST_PLACES][LANES * MOST_BYTES];
 };
-static_assert(offsetof(Held, extent) == 32 && offsetof(Held, returned) == 64);
+static_assert(offsetof(Held, returned) == 0 && offsetof(Held, extent) == 40);
 static_assert(offsetof(Held, at) == 136 && offsetof(Held, dwords) == 1160);
 static_assert(offsetof(Held, data) == 2184 && sizeof(Held) == 4232);
 
 // The twin of HeldScalars there: a load of scalar registers, which Python writes.
 struct HeldScalars {
+    u64 returned;
     u64 address;
     u64 piece;  // bytes that its port takes at once
     u64 pieces;
-    u64 returned;
     u8 data[4 * MOST_SCALARS];
 };
-static_assert(sizeof(HeldScalars) == 96);
+static_assert(offsetof(HeldScalars, returned) == 0 && sizeof(HeldScalars) == 96);
