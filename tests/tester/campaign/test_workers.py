@@ -46,7 +46,7 @@ def run(*words: str, directory: Path) -> tuple[int, str]:
 @pytest.mark.parametrize("jobs", sampled(["2", "5"], 2))
 @pytest.mark.parametrize("engine", ["python", "native"])
 def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str, engine: str) -> None:
-    episodes = {"python": "60", "native": "600"}[engine]
+    episodes = {"python": "30", "native": "300"}[engine]
     words = ("-p", "MI", "--episodes", episodes, "--seed", "4", "--engine", engine)
     files = []
     for number in ("1", jobs):
