@@ -449,13 +449,23 @@ class NativeBackend:
 
     def _replay(self, entry: Run | Write | None, ends_open: bool) -> Answered:
         """Replay the log into a new system; the answers to the last entry."""
-        assert self._log is not None, "the caller has checked"
         came = self.came.copy()
+        new: list[int] = []
+        try:
+            answers = self._replay_log(entry, ends_open)
+            if entry is not None:
+                new = self.came
+        finally:
+            self.came = came + new  # the issue engine has seen the others already
+        return answers
+
+    def _replay_log(self, entry: Run | Write | None, ends_open: bool) -> Answered:
+        assert self._log is not None, "the caller has checked"
         self._start()
         answers: Answered = []
         last = self._log[-1] if self._log else None
         for each in (*self._log, *(() if entry is None else (entry,))):
-            self.came.clear()  # the issue engine has seen these already
+            self.came = []
             match each:
                 case Run():
                     answers = self._run(each)
@@ -467,8 +477,6 @@ class NativeBackend:
                     self._reserved.update(slots)
                 case EngineRuns():
                     self._replay_runs(each, ends_open and each is last)
-        new = self.came if entry is not None else []
-        self.came = came + new
         return answers
 
     def make_room(self) -> None:

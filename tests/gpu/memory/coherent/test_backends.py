@@ -19,6 +19,7 @@ from gpu.systems import DIRECTORY
 from runtime.controller.trace import TraceHash
 from runtime.errors import ProtocolError
 from runtime.native.plan import Capacities
+from runtime.native.system import PoolExhausted
 from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.sim.engine import Limits
 from runtime.system import watchdog
@@ -215,3 +216,19 @@ def test_and_if_it_were_kept_that_would_be_seen(tmp_path: Path) -> None:
     delays = {"network.delays": "heavy_tail"}
     system = load_system(planted, cus=2, tccs=4, system=ours, settings=delays)
     assert crossings(on_engine(system, "python"))[1] > 0
+
+
+def test_a_replay_that_fails_gives_no_answer_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it brought up to then was known before; the next replay begins with what was there."""
+    backend = opened("GPU_VIPER", engine="native").backend
+    assert isinstance(backend, NativeBackend)
+    backend.came = [1]
+
+    def replay(entry: object, ends_open: bool) -> object:
+        backend.came = [2]
+        raise PoolExhausted("lines", 32)
+
+    monkeypatch.setattr(backend, "_replay_log", replay)
+    with pytest.raises(PoolExhausted):
+        backend._replay(None, False)
+    assert backend.came == [1]
