@@ -30,15 +30,9 @@ from gpu.memory.flat_memory import FlatMemory
 _MOVE: Final = struct.Struct("=QQQ8B")
 """The twin of Move in cpp/held.hpp."""
 _LOCAL, _WIDE, _BASED = range(3)
-
-
-class Window:
-    """Places in `window`: the fields of Window in cpp/held.hpp."""
-
-    EXEC, START, BASE, SIZE, BYTES, OUTSIDE, HELD, FIELDS = range(8)
-
-
-window: Final = array("Q", bytes(8 * Window.FIELDS))
+EXEC_AT, START_AT, BASE_AT, SIZE_AT, BYTES_AT, OUTSIDE_AT, HELD_AT, _FIELDS = range(8)
+"""Places in `window`: the fields of Window in cpp/held.hpp."""
+window: Final = array("Q", bytes(8 * _FIELDS))
 """Where a wave's move may go. One thread at a time runs instructions."""
 _ADDRESS: Final = window.buffer_info()[0]
 
@@ -66,10 +60,10 @@ def look_at_lds(wave: Wavefront) -> None:
     """Let the window be the LDS that instructions of a wave may access."""
     lds = wave.group.lds
     bound = wave.sgprs[M0] if wave.generation is Generation.GFX8 else lds.size
-    window[Window.EXEC] = wave.exec
-    window[Window.START] = window[Window.BASE] = 0
-    window[Window.SIZE] = bound if bound < lds.size else lds.size
-    window[Window.BYTES] = lds.address
+    window[EXEC_AT] = wave.exec
+    window[START_AT] = window[BASE_AT] = 0
+    window[SIZE_AT] = bound if bound < lds.size else lds.size
+    window[BYTES_AT] = lds.address
 
 
 def _local(move: LaneMove, carry_out: OnRows, slowly: BoundInstruction) -> BoundInstruction:
@@ -96,20 +90,20 @@ def _global(
     def carried_out(wave: Wave) -> bool:
         """Whether all lanes are in the allocation that was found last."""
         if found is None or not found.mapped:
-            window[Window.SIZE] = 0
+            window[SIZE_AT] = 0
         else:
-            window[Window.BASE] = found.start
-            window[Window.SIZE] = found.size
-            window[Window.BYTES] = memory.contents_of(found).address
+            window[BASE_AT] = found.start
+            window[SIZE_AT] = found.size
+            window[BYTES_AT] = memory.contents_of(found).address
         return bool(carry_out(packed, wave.address))
 
     def execute(wave: Wave) -> None:
         nonlocal found
-        window[Window.EXEC] = wave.exec
-        window[Window.START] = 0 if base is None else read_pair(wave, base)
+        window[EXEC_AT] = wave.exec
+        window[START_AT] = 0 if base is None else read_pair(wave, base)
         if carried_out(wave):
             return
-        there = memory.space.find(window[Window.OUTSIDE])
+        there = memory.space.find(window[OUTSIDE_AT])
         if there is not None and there is not found and _plain(there, move, wave):
             found = there
             if carried_out(wave):

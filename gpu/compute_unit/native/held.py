@@ -21,7 +21,11 @@ import numpy.typing as npt
 from gpu.compute_unit.memory_ops.access import AccessPart, Operation, VectorAccess
 from gpu.compute_unit.memory_ops.access_shape import LaneMove
 from gpu.compute_unit.memory_ops.native_moves import (
-    Window,
+    BASE_AT,
+    EXEC_AT,
+    HELD_AT,
+    SIZE_AT,
+    START_AT,
     lane_move_of,
     look_at_lds,
     packed_move,
@@ -41,6 +45,8 @@ from gpu.memory.interface import Extent
 from gpu.wave_size import LANES
 from runtime.requesters.port import Scope
 
+_MOST_FREE: Final = 1 << 12
+"""Rooms of a kind that are kept for other instructions."""
 _MOVE_BYTES: Final = 4232
 _EXTENT, _LINES = 5, 7
 """Words of Held in cpp/held.hpp of `gpu.isa.native`, and bytes where its arrays begin."""
@@ -122,7 +128,8 @@ class HeldMove:
         return np.frombuffer(self._bytes, kind, count, start).copy()
 
     def finish(self, wave: Wavefront) -> None:
-        self.free.append(self)
+        if len(self.free) < _MOST_FREE:
+            self.free.append(self)
 
 
 class LocalHold:
@@ -142,7 +149,7 @@ class LocalHold:
             return None
         room = HeldMove.free.pop() if HeldMove.free else HeldMove()
         look_at_lds(wave)
-        window[Window.HELD] = room.address
+        window[HELD_AT] = room.address
         if not self._hold(self._packed, wave.address):
             HeldMove.free.append(room)
             return None
@@ -178,11 +185,11 @@ class GlobalHold:
         if not wave.exec or move.rows > len(wave.u32):
             return None
         room = HeldMove.free.pop() if HeldMove.free else HeldMove()
-        window[Window.EXEC] = room.exec = wave.exec
-        window[Window.START] = 0 if move.base is None else read_pair(wave, move.base)
-        window[Window.BASE] = self._line_bits
-        window[Window.SIZE] = min(wave.apertures) if self._flat else 1 << 32
-        window[Window.HELD] = room.address
+        window[EXEC_AT] = room.exec = wave.exec
+        window[START_AT] = 0 if move.base is None else read_pair(wave, move.base)
+        window[BASE_AT] = self._line_bits
+        window[SIZE_AT] = min(wave.apertures) if self._flat else 1 << 32
+        window[HELD_AT] = room.address
         if not self._gather(self._packed, wave.address):
             HeldMove.free.append(room)
             return None
@@ -238,7 +245,8 @@ class HeldScalars:
         load = self.load
         load.dwords = self._dwords[: load.count].tolist()
         load.complete()
-        self.free.append(self)
+        if len(self.free) < _MOST_FREE:
+            self.free.append(self)
 
 
 class ScalarHold:
