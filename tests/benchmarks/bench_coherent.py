@@ -4,10 +4,11 @@
 
 Five compiled kernels run on a device of four compute units and two banks of shared cache; what it
 asked of memory is recorded once and then replayed, in turn with runs that are not recorded.
-Processor time counts, the best of N. Either takes the time of the engine and of the seam; the
-quotient is what compute units and front end add, and should be at most `LIMIT`. A replay makes the
-same transitions in the same ticks, which is checked. In turn with them, as many bare additions of
-64 masked lanes run as the kernel has wave instructions: the rate of the one to that of the other.
+Processor time counts, the best of N. Either takes the time of the engine; a replay pushes all its
+requests from Python, of which native units push few. The quotient should be at most `LIMIT`. A
+replay makes the same transitions in the same ticks, which is checked. In turn with them, as many
+bare additions of 64 masked lanes run as the kernel has wave instructions: the rate of the one to
+that of the other.
 """
 
 from __future__ import annotations
