@@ -46,13 +46,13 @@ def litmus(options: LitmusOptions) -> int:
             print(f"{name:<28} {printable(shipped(name).scenario.title)}".rstrip())
         return 0
     processor = options.target or DEFAULT_PROCESSOR
-    tests = {word: _read(word, processor) for word in options.tests or names()}
+    if options.mutate and options.instances is not None:
+        raise GpuError("--instances: mutants are launched one by one")
+    instances = options.instances or _instances(1 if options.mutate else options.runs)
+    tests = {word: _read(word, processor, instances) for word in options.tests or names()}
     if options.show is not None:
         _make(options.show)
     machine = Machine(engine=EngineChoice(options.engine.value), processor=processor)
-    if options.mutate and options.instances is not None:
-        raise GpuError("--instances: mutants are launched one by one")
-    instances = options.instances or _instances(options.runs)
     results = []
     with _workers(options.jobs) as workers:
         if options.mutate:
@@ -82,7 +82,7 @@ def _make(directory: Path) -> None:
         raise GpuError(f"--show: {why_not}")
 
 
-def _read(word: str, processor: str) -> Test:
+def _read(word: str, processor: str, instances: int) -> Test:
     if not word.endswith(SUFFIX):
         if word in names():
             return shipped(word)
@@ -95,7 +95,8 @@ def _read(word: str, processor: str) -> Test:
         raise GpuError(f"cannot read {quoted(word)}: {error.strerror}") from None
     try:
         judge(test.program, test.rules)
-        drawn = situation(test.program, 0, 0, test.units, most_instances(test.program))
+        count = min(instances, most_instances(test.program))
+        drawn = situation(test.program, 0, 0, test.units, count)
         build(test.program, drawn, Layout(0, 0, 0), processor=processor)
     except (TooLarge, KernelTooLarge) as error:
         raise GpuError(f"{quoted(word)}: {error}") from None
