@@ -1,10 +1,10 @@
 """The kernel of a litmus test in one situation.
 
 One wave executes the threads that are in it, each in a lane of its own, or in a lane for each
-instance. A wave sets up addresses
-and values, loads the lines that are to be warm, waits for its start, performs the operations, and
-stores what its registers got. Between the operations stand only the waits that a compiler would
-also emit, for a loaded value before its first use, and ``s_sleep``, which waits for no counter.
+instance. A wave sets up addresses and values, loads the lines that are to be warm, waits for its
+start, performs the operations, and stores what its registers got. Between the operations stand only
+the waits that a compiler would also emit, for a loaded value before its first use, and ``s_sleep``,
+which waits for no counter.
 
 Invariant: the instructions of an operation are those of its sequence, in order, and no others.
 """
@@ -31,7 +31,7 @@ from gpu.litmus.sequences import (
     Step,
     sequence_of,
 )
-from gpu.litmus.situation import SLEEP, Situation, where
+from gpu.litmus.situation import SLEEP, LocalLayout, Situation, local_layout, where
 from gpu.memory_model.program import (
     BOTH_SPACES,
     Access,
@@ -63,8 +63,6 @@ _SLEEP_BITS: Final = 8
 """Of the number of units of sleep before the start."""
 _LONGEST_SLEEP: Final = 127
 """Of one ``s_sleep``, in its units."""
-_LDS_BYTES: Final = 16
-"""Of a name."""
 _SUFFIX: Final = {1: "byte", 2: "short", 4: "dword", 8: "dwordx2"}
 _LOADED: Final = {1: "ubyte", 2: "ushort"}
 _NO_BASE: Final = 0x7F
@@ -176,31 +174,20 @@ def build(
         code.emit("SOPC", "s_cmp_eq_u32", group * _WAVES + wave, ssrc0=_WAVE, ssrc1=255)
         code.branch("s_cbranch_scc1", f"wave {group} {wave}")
     code.emit("SOPP", "s_endpgm")
-    lds = _local_offsets(program)
+    lds = local_layout(program)
     registers = _FIRST_FREE
     for (group, wave), numbers in waves.items():
         code.label(f"wave {group} {wave}")
         writer = _Wave(code, program, numbers, situation, layout, lds, processor, opencl, sequences)
         writer.write()
         registers = max(registers, writer.registers)
-    size = _LDS_BYTES * len(lds) * situation.instances
+    size = lds.bytes * situation.instances
     return Kernel(
         _descriptor(registers, size) + code.finished() + bytes(64),
         max(group for group, _ in waves) + 1,
         max(wave for _, wave in waves) + 1,
         size,
     )
-
-
-def _local_offsets(program: Program) -> dict[str, int]:
-    places = (
-        each.place
-        for thread in program.threads
-        for each in thread.operations
-        if not isinstance(each, Fence) and each.place.space is Space.local
-    )
-    names = dict.fromkeys(place.name for place in places)
-    return {name: _LDS_BYTES * number for number, name in enumerate(names)}
 
 
 def _descriptor(registers: int, lds: int) -> bytes:
@@ -219,7 +206,7 @@ class _Wave:
     numbers: list[int]
     situation: Situation
     layout: Layout
-    lds: Mapping[str, int]
+    lds: LocalLayout
     processor: str
     opencl: bool
     sequences: Sequences
@@ -254,12 +241,13 @@ class _Wave:
     # ------------------------------------------------------------------ before
 
     def _number_instances(self, first: Thread) -> None:
+        """What has to be added to the addresses of the first instance, in each lane."""
         situation, emit = self.situation, self.code.emit
         instance = self._reserve(1)
         last, order = 128 + situation.instances - 1, 128 + situation.order_of(first.name)
         emit("VOP2", "v_and_b32", vdst=instance, src0=last, vsrc1=_WORK_ITEM)
         emit("VOP2", "v_xor_b32", vdst=instance, src0=order, vsrc1=instance)
-        for apart in filter(None, (situation.apart, RESULT_BYTES, _LDS_BYTES * len(self.lds))):
+        for apart in filter(None, (situation.apart, RESULT_BYTES, self.lds.bytes)):
             behind = self._behind[apart] = self._reserve(1)
             self.code.vector(behind, apart)
             emit("VOP2", "v_mul_u32_u24", vdst=behind, src0=256 + instance, vsrc1=behind)
@@ -356,8 +344,8 @@ class _Wave:
 
     def _address(self, place: Place) -> int:
         if place.space is Space.local:
-            words: tuple[int, ...] = (self.lds[place.name] + place.offset,)
-            return self._constant(words, _LDS_BYTES * len(self.lds))
+            words: tuple[int, ...] = (self.lds.offsets[place.name] + place.offset,)
+            return self._constant(words, self.lds.bytes)
         words = _words(self.layout.memory + where(place, self.situation.offsets), 8)
         return self._constant(words, self.situation.apart)
 

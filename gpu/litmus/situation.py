@@ -22,8 +22,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from gpu.dispatch.occupancy import Limits
 from gpu.memory_model.program import Fence, Place, Program, Space, Thread
-from gpu.wave_size import LANES
+from gpu.wave_size import LANES, round_up
 from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
 
@@ -36,6 +37,7 @@ _STRIDES: Final = (1, 1, 2, 3, 64)
 """In lines: neighbours, the same bank of two, another one of any, the same set."""
 SLEEP: Final = 64
 """Ticks of one unit of sleep."""
+_LDS_GRANULE: Final = 16
 _LAST_START: Final = 1200
 _LATER: Final = 600
 """Ticks by which cores may begin later, because waves have their accesses to memory before them and
@@ -106,11 +108,13 @@ class Situation:
 
 
 def most_instances(program: Program) -> int:
-    """Of a program in one launch: as many as a wave has lanes for its threads, a power of two."""
+    """Of a program in one launch: as many as a wave has lanes for its threads, and a group LDS for
+    its places, a power of two."""
     waves = Counter(
         (t.position.group, t.position.wave) for t in program.threads if t.position.agent == "gpu"
     )
-    return 1 << (LANES // max(waves.values())).bit_length() - 1
+    room = Limits().lds // max(1, local_layout(program).bytes)
+    return 1 << min(LANES // max(waves.values()), room).bit_length() - 1
 
 
 def situation(
@@ -171,8 +175,8 @@ def _shuffled(count: int, prng: Prng) -> list[int]:
     return order
 
 
-def places(program: Program) -> list[Place]:
-    """Those in global memory, in the order of the text."""
+def places(program: Program, space: Space = Space.global_) -> list[Place]:
+    """Those in one address space, in the order of the text."""
     accessed = [
         each.place
         for thread in program.threads
@@ -180,12 +184,27 @@ def places(program: Program) -> list[Place]:
         if not isinstance(each, Fence)
     ]
     every = (*accessed, *program.initial, *program.observed)
-    return [place for place in every if place.space is Space.global_]
+    return [place for place in every if place.space is space]
 
 
 def global_names(program: Program) -> list[str]:
     """The locations in global memory, in the order of the text."""
     return list(dict.fromkeys(place.name for place in places(program)))
+
+
+class LocalLayout(NamedTuple):
+    """The LDS of one instance in a group: where each name is, and how many bytes all have."""
+
+    offsets: Mapping[str, int]
+    bytes: int
+
+
+def local_layout(program: Program) -> LocalLayout:
+    """As many bytes for each name as the one that needs most has."""
+    local = places(program, Space.local)
+    width = round_up(max((each.offset + each.size for each in local), default=0), _LDS_GRANULE)
+    names = dict.fromkeys(place.name for place in local)
+    return LocalLayout({name: width * at for at, name in enumerate(names)}, width * len(names))
 
 
 def global_names_of(thread: Thread) -> list[str]:

@@ -13,7 +13,7 @@ from gpu.litmus.sequences import WAIT, Sequence
 from gpu.litmus.single_run import Machine, run_instances
 from gpu.litmus.situation import most_instances, situation
 from gpu.memory.coherent.factory import EngineChoice
-from gpu.memory_model.program import Load, Order, Outcome, Place, Program, Rmw, Space, Thread
+from gpu.memory_model.program import Load, Order, Outcome, Place, Program, Rmw, Space, Store, Thread
 from gpu.memory_model.scopes import Position, Scope
 from runtime.types.atomic_op import AtomicKind
 from tests.gpu.litmus.programs import ELSEWHERE, X, message_passing, run_once
@@ -161,6 +161,17 @@ def test_instances_have_local_memory_of_their_own() -> None:
     ends = run_instances(program, situation(program, 1, 4, {}, 32), Machine())
     assert len(ends) == 32
     assert all({*end[::2]} == {0, 5, 10, 15} and max(end) == 20 for end in ends)
+
+
+@pytest.mark.parametrize("instances", [1, 64])
+def test_names_of_local_memory_have_room_for_their_places(instances: int) -> None:
+    far, other = (Place(name, at, 4, Space.local) for name, at in (("g", 28), ("h", 12)))
+    operations = (Store(far, 3), Load(other, "r0"), Load(far, "r1"), Store(other, 4))
+    program = Program((Thread("P0", Position("gpu", 0), operations),))
+    ends = run_instances(program, situation(program, 1, 2, {}, instances), Machine())
+    assert ends == [(0, 3)] * instances
+    many = tuple(Store(Place(f"n{n}", 60, 4, Space.local), 1) for n in range(20))
+    assert most_instances(Program((Thread("P0", Position("gpu", 0), many),))) == 32
 
 
 @pytest.mark.parametrize("program", [RELAXED, FROM_A_CORE])
