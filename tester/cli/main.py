@@ -8,6 +8,7 @@ module imports nothing heavy; ``gpu-tester --help`` answers at once.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NoReturn
@@ -17,6 +18,7 @@ from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.verb import Verb, imported, later
 from slicc.text.command.version import version_option
+from tester.execution.collector import tune_collector
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
 every byte."""
@@ -184,6 +186,8 @@ def _input_error(error: Exception) -> Stop | None:
 
 def main() -> NoReturn:
     """Entry point of the ``gpu-tester`` command."""
+    tune_collector()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's others spin, and multiply nothing
     heed_endings()
     sys.exit(_status(app))
 

@@ -69,8 +69,8 @@ def key_of(*parts: str | bytes) -> str:
 def digest_of_files(paths: Iterable[Path], root: Path) -> str:
     """One digest of the names and contents of files below ``root``."""
     parts: list[str | bytes] = []
-    for path in sorted(paths):
-        parts += [path.relative_to(root).as_posix(), path.read_bytes()]
+    for path in sorted(paths, key=str):
+        parts += [str(path)[len(str(root)) :], path.read_bytes()]
     return key_of(*parts)
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+VERSION = "0.1.0"
+"""What the package is built as; asking its metadata takes every command 15 ms."""
+
 
 def installed_version() -> str:
     """The version of the installed package."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("slicc")
-    except PackageNotFoundError:
-        return "source"
+    return VERSION
 
 
 def version_option(command: str, **more: Any) -> Any:

@@ -26,14 +26,12 @@ from tester.cli.options.common import Format, LegOptions, ProtocolOptions
 from tester.cli.verbs.run import drawn_options, load_drawn
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
-from tester.execution.collector import tune_collector
 
 _BUDGETS: Final = frozenset({"episodes"})
 
 
 def campaign(options: CampaignOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
-    tune_collector()
     check_includes(options)
     _check_places(options)
     directory = CampaignDirectory(options.directory)

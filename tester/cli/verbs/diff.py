@@ -17,7 +17,6 @@ from tester.cli.verbs.replay import run_file
 from tester.cli.verbs.run import Series, drawn_options, load_drawn
 from tester.engines.choice import Choice
 from tester.engines.selection import EngineDisagreement
-from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg
 
 
@@ -27,7 +26,6 @@ def diff(options: DiffOptions) -> int:
     if options.file is not None:
         check_nothing_drawn(options)
         return run_file(options, options.file, Choice.native, before=_compare)
-    tune_collector()
     check_includes(options)
     check_directory("--output", options.output)
     check_files({"--coverage": options.coverage})

@@ -24,7 +24,6 @@ from tester.cli.options.litmus import LitmusOptions
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose
 from tester.errors import ConfigError
-from tester.execution.collector import tune_collector
 from tester.litmus.binding import DEFAULT_KEY, Bound, base_description, bind, cast_of
 from tester.litmus.judgement import judge_of
 from tester.litmus.report import as_json, as_lines
@@ -37,7 +36,6 @@ _Done = tuple[Path, Result, Path | None]
 
 def litmus(options: LitmusOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
-    tune_collector()
     check_includes(options)
     check_directory("--output", options.output)
     protocols = _Protocols(options)

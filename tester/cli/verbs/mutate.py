@@ -25,7 +25,6 @@ from tester.cli.options.mutate import MutateOptions, ReportFormat
 from tester.engines.choice import Choice
 from tester.engines.selection import CANNOT, Chosen
 from tester.errors import ConfigError
-from tester.execution.collector import tune_collector
 from tester.generator.native_loader import PendingLoops
 from tester.mutation.engines import Engine, NativeEngine, PythonEngine
 from tester.mutation.exhaustion import Exhaustion
@@ -45,7 +44,6 @@ DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 
 def mutate(options: MutateOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
-    tune_collector()
     check_includes(options)
     profiles.check_name(options.profile)
     started = time.monotonic()

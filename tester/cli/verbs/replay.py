@@ -19,7 +19,6 @@ from tester.cli.session import Failed, Session, engine_for
 from tester.diagnosis.perfetto.trace_events import write_trace
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
-from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg
 from tester.shrink.search import finding_of
 
@@ -67,7 +66,6 @@ def run_file(
     before: Callable[[Session, Leg], None] | None = None,
 ) -> int:
     """Run the leg in a file; ``before``: see `Session`."""
-    tune_collector()
     check_includes(options)
     check_files({"--coverage": options.coverage})
     engine = engine_for(engine, trace)

@@ -14,14 +14,12 @@ from tester.cli.leg_files import load_any
 from tester.cli.options.report import ReportOptions
 from tester.diagnosis.failure_report import render
 from tester.engines.selection import choose
-from tester.execution.collector import tune_collector
 from tester.execution.leg import LegRun
 from tester.shrink.leg_page import write_leg_page
 
 
 def report(options: ReportOptions) -> int:
     """Returns the exit status: a leg that fails can be drawn as well as one that passes."""
-    tune_collector()
     path = options.output or options.file.with_suffix(".html")
     check_includes(options)
     check_files({"--output": path})

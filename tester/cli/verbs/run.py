@@ -21,7 +21,6 @@ from tester.cli.program_check import ProgramWrong, require_right
 from tester.cli.session import Failed, Session, Shrink, ending, engine_for
 from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
-from tester.execution.collector import tune_collector
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.formats.formats import ResultFormat, text_beside
 from tester.formats.run_record import RunEnd
@@ -49,7 +48,6 @@ def run(options: RunOptions) -> int:
 
 
 def _run(options: RunOptions) -> RunEnd:
-    tune_collector()
     check_includes(options)
     check_run(options)
     engine = engine_for(options.engine, options.trace)

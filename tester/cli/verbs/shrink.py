@@ -20,7 +20,6 @@ from tester.cli.leg_files import is_text, load_any
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.engines.selection import choose
-from tester.execution.collector import tune_collector
 from tester.litmus.binding import text_of_leg
 from tester.program.program import Program
 from tester.program.replay_file import ReplayError
@@ -32,7 +31,6 @@ from tester.shrink.shrink_report import as_json, small_file
 
 def shrink(options: ShrinkOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
-    tune_collector()
     path = options.output or small_file(options.file)
     text = path if is_text(path) else None
     path = path.with_suffix(".leg") if is_text(path) else path

@@ -11,14 +11,12 @@ from tester.cli.options.trace import TraceOptions
 from tester.cli.session import Failed, Session, engine_for
 from tester.cli.verbs.run import DEFAULT_PROTOCOL
 from tester.engines.choice import Choice
-from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg, save_leg
 from tester.trace_file.leg import trace_leg
 
 
 def trace(options: TraceOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
-    tune_collector()
     check_shown(options)
     check_includes(options)
     check_directory("--output", options.output)
