@@ -150,7 +150,7 @@ class SystemDescription(Piece, frozen=True):
             origin.options[path] = (name, value)
             table = opened.get(place)
             if table is None:
-                table = _opened(opened, path, value, origin)
+                table = _opened(opened, place, path, value, origin)
             last = path[-1]
             if not isinstance(table, dict) or not isinstance(last, str):
                 raise origin.error(path, value, f"{dotted(place)} has no field {last}")
@@ -232,20 +232,21 @@ def _split(name: str) -> tuple[Path, Path]:
     return path, path[:-1]
 
 
-def _opened(opened: dict[Path, Any], path: Path, value: object, origin: Origin) -> Any:
-    """The table or list around ``path``, with tables made on the way. What the path leads through
-    is opened, and no more: pieces that stay as they are were checked when they were made.
-    ``opened``: what was opened before and need not be again."""
-    data = opened[()]
-    for depth, part in enumerate(path[:-1], 1):
-        inner = opened.get(path[:depth])
-        if inner is None:
-            if isinstance(data, dict) and isinstance(part, str):
-                inner = data.get(part, {})
-            elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-                inner = data[part]
-            else:
-                raise origin.error(path, value, f"{dotted(path[: depth - 1])} is not a table")
-            inner = data[part] = opened[path[:depth]] = shallow(inner)
-        data = inner
-    return data
+def _opened(opened: dict[Path, Any], place: Path, path: Path, value: object, origin: Origin) -> Any:
+    """The table or list at ``place``, with tables made on the way to it. What leads there is
+    opened, and no more: pieces that stay as they are were checked when they were made.
+    ``opened``: what was opened before and need not be again. ``path``, ``value``: what for."""
+    around = place[:-1]
+    data = opened.get(around)
+    if data is None:
+        data = _opened(opened, around, path, value, origin)
+    part = place[-1]
+    if isinstance(data, dict) and isinstance(part, str):
+        inner = data.get(part, {})
+    elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+        inner = data[part]
+    else:
+        raise origin.error(path, value, f"{dotted(around)} is not a table")
+    holder: Any = data
+    inner = holder[part] = opened[place] = shallow(inner)
+    return inner

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from runtime.controller.declarations import once_a_class
@@ -61,11 +62,7 @@ class ProfileSampler:
         return shape
 
     def program(self, shape: Shape, places: MapConfig, **drawn: Any) -> GeneratorConfig:
-        agents = tuple(
-            AgentSpec("gpu", unit, shape.lanes, f"unit{unit}.wave{wave}")
-            for unit in range(shape.units)
-            for wave in range(shape.wavefronts)
-        )
+        agents = _stand_ins(shape.units, shape.wavefronts, shape.lanes)
         drawn = {
             "scope_percent": self("scope_percent", 0, 0, 10, 30),
             "atomic_scope_percent": self("atomic_scope_percent", 0, 0, 20),
@@ -106,6 +103,16 @@ class ProfileSampler:
             fill_percent=fill,
             **drawn,
         )
+
+
+@lru_cache(256)
+def _stand_ins(units: int, wavefronts: int, lanes: int) -> tuple[AgentSpec, ...]:
+    """For the agents of a system that is not known yet."""
+    return tuple(
+        AgentSpec("gpu", unit, lanes, f"unit{unit}.wave{wave}")
+        for unit in range(units)
+        for wave in range(wavefronts)
+    )
 
 
 @once_a_class
