@@ -9,12 +9,15 @@
 
 struct ControllerParts {
     void layout(Layout&, const Capacities&, const PlanView&) {}
+    void unset_layout(Layout&, const Capacities&, const PlanView&) {}
 };
 struct RequesterParts {
     void layout(Layout&, const Capacities&, const PlanView&) {}
+    void unset_layout(Layout&, const Capacities&, const PlanView&) {}
 };
 struct ClientParts {
     void layout(Layout&, const Capacities&, const PlanView&) {}
+    void unset_layout(Layout&, const Capacities&, const PlanView&) {}
 };
 
 inline void message_mark(Context& x, Marker& marker, const Message& message) {

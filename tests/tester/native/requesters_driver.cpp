@@ -16,6 +16,7 @@ inline u64 machine_mandatory_queue_latency(Context& x, Controller& c, i32 type);
 
 struct ControllerParts {
     void layout(Layout&, const Capacities&, const PlanView&) {}
+    void unset_layout(Layout&, const Capacities&, const PlanView&) {}
 };
 
 inline u64 machine_mandatory_queue_latency(Context&, Controller&, i32) { return 1; }

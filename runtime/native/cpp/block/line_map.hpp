@@ -33,6 +33,9 @@ inline COLD __attribute__((noinline)) u32 line_lookup(Context& x, u64 address) {
         return 0;
     }
     if (!map.used) map.start = (address & ~LINE_MASK) - (map.window.count / 2 << LINE_BITS);
+    __builtin_memset(x.places + map.used * x.place_stride, 0, x.place_stride);
+    __builtin_memset(x.s->stalls.in(x) + u64{map.used} * x.s->stall_rows, 0,
+                     sizeof(StallList) * x.s->stall_rows);
     addresses[map.used] = address;
     table[place] = ++map.used;
     const u64 near = window_place(map, address);

@@ -44,6 +44,9 @@ struct ControllerParts {
         layout.reserve(neighbours, nodes);
         layout.reserve(tracked, tracks);
         lock_room = capacities.line_requests;
+    }
+
+    void unset_layout(Layout& layout, const Capacities& capacities, const PlanView&) {
         layout.reserve(locks, capacities.controllers * lock_room);
     }
 };

@@ -175,12 +175,15 @@ struct RequesterParts {
         }
         layout.reserve(links, linked);
         layout.reserve(clients, c.agents);
+        layout.reserve(marks, c.lines);
+        layout.reserve(free_transfers, transfers_of(c, plan));
+    }
+
+    void unset_layout(Layout& layout, const Capacities& c, const PlanView& plan) {
         layout.reserve(accesses, c.flights + 1);
         layout.reserve(requests, c.line_requests + 1);
-        layout.reserve(marks, c.lines);
         layout.reserve(sorted, c.lines);
         layout.reserve(transfers, transfers_of(c, plan) * TRANSFER_ROOM);
-        layout.reserve(free_transfers, transfers_of(c, plan));
     }
 };
 

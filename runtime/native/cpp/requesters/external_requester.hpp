@@ -25,6 +25,8 @@ struct ClientParts {
     void layout(Layout& layout, const Capacities& c, const PlanView&) {
         layout.reserve(clients, c.agents);
     }
+
+    void unset_layout(Layout&, const Capacities&, const PlanView&) {}
 };
 
 inline ExternalView& external_view(const Context& x) {

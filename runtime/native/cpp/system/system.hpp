@@ -9,7 +9,8 @@
 #include "system/watchdog.hpp"
 #include "block/line_slots.hpp"
 
-// What layout() of the parts of other layers adds to the block.
+// What the parts of other layers add to the block: layout() what has to be zero at first,
+// unset_layout() the rest.
 struct SystemParts {
     ControllerParts controllers;
     RequesterParts requesters;
@@ -149,7 +150,7 @@ inline void cache_layout(Layout& layout, CacheMemory& c, const u64* words) {
     c.alu_starts = reserve_bytes<AluStart>(layout, c.alu_room);
 }
 
-// Give everything a place but caches and pools. Returns where those begin.
+// Give everything a place that has to be zero at first, but caches. Returns where those begin.
 inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     const Capacities& room = plan.capacities;
     Layout layout = {sizeof(System)};
@@ -191,7 +192,6 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     layout.reserve(s.entries, MACHINES);
     layout.reserve(s.records, MACHINES);
     layout.reserve(s.counts, counts);
-    layout.reserve(s.watchdog.before, counts);
     layout.reserve(s.controller_parts, 1);
     layout.reserve(s.requester_parts, 1);
     layout.reserve(s.client_parts, 1);
@@ -199,7 +199,6 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
     s.lines.capacity = static_cast<u32>(room.lines);
     s.lines.shift = 63;
     while ((u64{1} << (64 - s.lines.shift)) < 2 * room.lines) s.lines.shift--;
-    layout.reserve(s.lines.addresses, room.lines);
     layout.reserve(s.lines.table, u64{1} << (64 - s.lines.shift));
     layout.reserve(s.lines.window, LINE_WINDOW * room.lines);
     s.stall_rows = room.buffers;
@@ -207,17 +206,30 @@ inline u64 system_layout(System& s, SystemParts& parts, const PlanView& plan) {
                       QUEUE_PLACES * room.requesters;
     // What is left free before the places of a node is less than those.
     const u64 most = 2 * (keyed + delayed_channels(plan));
-    layout.reserve(s.places, room.lines * (places_stride(most) / sizeof(u32)));
+    s.places.count = room.lines * (places_stride(most) / sizeof(u32));
     layout.reserve(s.line_queues, room.requesters);
-    layout.reserve(s.stalls, room.lines * s.stall_rows);
     layout.reserve(s.memory.state, room.lines);
-    layout.reserve(s.memory.image, room.lines * LINE_WORDS);
     s.library.layout(layout, library, room.lines);
 
     parts.controllers.layout(layout, room, plan);
     parts.requesters.layout(layout, room, plan);
     parts.clients.layout(layout, room, plan);
-    layout.reserve(e.far, room.far);
+    return layout.size;
+}
+
+// What is written before it is read, so that it need not be zero.
+inline u64 unset_layout(u64 size, System& s, SystemParts& parts, const PlanView& plan) {
+    const Capacities& room = plan.capacities;
+    Layout layout = {size};
+    layout.reserve(s.watchdog.before, s.counts.count);
+    layout.reserve(s.lines.addresses, room.lines);
+    layout.reserve(s.places, s.places.count);
+    layout.reserve(s.stalls, room.lines * s.stall_rows);
+    layout.reserve(s.memory.image, room.lines * LINE_WORDS);
+    layout.reserve(s.engine.far, room.far);
+    parts.controllers.unset_layout(layout, room, plan);
+    parts.requesters.unset_layout(layout, room, plan);
+    parts.clients.unset_layout(layout, room, plan);
     return layout.size;
 }
 
@@ -267,7 +279,7 @@ inline bool plan_fits(const PlanView& plan) {
     return plan.capacities.nodes <= NODE_WORDS * 64 && plan.type_count <= MACHINE_TYPES;
 }
 
-// Bytes of a block. Only what stands before the pools has to be zero when a system is built in it.
+// Bytes of a block. Only so many at its beginning have to be zero when a system is built in it.
 struct BlockSize {
     u64 zeroed;
     u64 all;
@@ -277,7 +289,8 @@ inline BlockSize block_size(const PlanView& plan) {
     System s = {};
     SystemParts parts = {};
     const u64 zeroed = caches_layout(system_layout(s, parts, plan), plan, nullptr);
-    const u64 machines = machine_pools_layout(zeroed, plan, nullptr, nullptr);
+    const u64 unset = unset_layout(zeroed, s, parts, plan);
+    const u64 machines = machine_pools_layout(unset, plan, nullptr, nullptr);
     return {zeroed, pools_layout(machines, s, plan.capacities)};
 }
 
@@ -401,6 +414,7 @@ inline void system_start(void* block, const BlockSize& size, const PlanView& pla
     SystemParts parts = {};
     u64 end = system_layout(s, parts, plan);
     end = caches_layout(end, plan, s.cache_memories.in(x));
+    end = unset_layout(end, s, parts, plan);
     end = machine_pools_layout(end, plan, s.entries.in(x), s.records.in(x));
     pools_layout(end, s, plan.capacities);
     s.controller_parts.at(x, 0) = parts.controllers;

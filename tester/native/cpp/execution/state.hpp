@@ -200,18 +200,21 @@ struct ClientParts {
     Array<Wait> waits;
     Array<EarlyLoad> early_loads;  // by agent
 
-    void layout(Layout& layout, const Capacities& c, const PlanView& plan) {
+    void layout(Layout& layout, const Capacities& c, const PlanView&) {
         layout.reserve(agents, c.agents);
         layout.reserve(flushers, c.agents);
-        layout.reserve(flush_lines, c.lines);
         layout.reserve(words, c.words);
         layout.reserve(seen, c.increments);
-        layout.reserve(early, c.words + EARLY);
         layout.reserve(line_progress, c.lines);
-        layout.reserve(waits, c.line_requests + 1);
         layout.reserve(early_loads, c.agents);
-        layout.reserve(lower, u64{c.agents} * 64);
         layout.reserve(buckets, u64{c.agents} * BUSY_BUCKETS);
+    }
+
+    void unset_layout(Layout& layout, const Capacities& c, const PlanView& plan) {
+        layout.reserve(flush_lines, c.lines);
+        layout.reserve(early, c.words + EARLY);
+        layout.reserve(waits, c.line_requests + 1);
+        layout.reserve(lower, u64{c.agents} * 64);
         // What is busy has a lane in a row, or in the one refused instruction of its agent; a
         // transfer has one in each of its lines.
         const u64 transfer_lines = (MAX_TRANSFER_BYTES >> plan.line_bits) + 1;

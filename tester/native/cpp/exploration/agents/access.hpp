@@ -19,4 +19,5 @@ struct ClientAccess {
 // Agents have nothing in the block but their accesses.
 struct ClientParts {
     void layout(Layout&, const Capacities&, const PlanView&) {}
+    void unset_layout(Layout&, const Capacities&, const PlanView&) {}
 };
