@@ -40,6 +40,20 @@ inline void mark_racing(const ProgramArrays& p, const FinalMemory& m, u8* wanted
     }
 }
 
+// False: no byte of a lane is wanted. Looks at all of its bytes at once.
+inline bool any_wanted(const ProgramArrays& p, const FinalMemory& m, const u8* wanted, u64 action,
+                       u64 slot) {
+    const u64 size = p.action_size[action];
+    if (p.lane_address[slot] < 0) return false;
+    if (size > 8) return true;
+    const u64 address = static_cast<u64>(p.lane_address[slot]);
+    u64 bytes;
+    __builtin_memcpy(&bytes,
+                     wanted + (line_number(m, address) << LINE_BITS) + (address & LINE_MASK),
+                     sizeof bytes);
+    return bytes << (64 - 8 * size);
+}
+
 // Calls `visit(place, episode, action of the view, row, slot, number in the lane)` for the bytes that
 // are wanted of all stores, in the order of the program.
 template <class Visit>
@@ -51,10 +65,12 @@ inline void each_version(const ProgramArrays& p, const FinalMemory& m, const u8*
         for (u64 a = static_cast<u64>(p.episode_first_action[e]); a < last; ++a) {
             if (!(p.action_scope[a] & ACTION_CONTINUES && actions)) actions += has_lanes(p, a);
             if (p.action_kind[a] == AccessKind::LOAD) continue;
-            for (u64 slot = a * p.lanes; slot < (a + 1) * p.lanes; ++slot)
+            for (u64 slot = a * p.lanes; slot < (a + 1) * p.lanes; ++slot) {
+                if (!any_wanted(p, m, wanted, a, slot)) continue;
                 each_byte(p, m, a, slot, [&](u64 place, u64 i) {
                     if (wanted[place]) visit(place, e, actions - 1, a, slot, i);
                 });
+            }
         }
     }
 }
@@ -63,7 +79,7 @@ inline void each_version(const ProgramArrays& p, const FinalMemory& m, const u8*
 inline bool program_versions(const ProgramArrays& p, const FinalMemory& m, Arena& arena,
                              ProgramView& view) {
     const u64 bytes = m.lines << LINE_BITS;
-    u8* wanted = arena.zeros<u8>(bytes);
+    u8* wanted = arena.zeros<u8>(bytes + 8);  // any_wanted looks at eight of them
     u64* next = arena.zeros<u64>(bytes + 1);
     if (!arena.enough()) return false;
     mark_racing(p, m, wanted);
