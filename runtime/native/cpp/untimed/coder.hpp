@@ -43,22 +43,26 @@ inline u32 bits_for(u32 values) {
     return bits;
 }
 
-// What is known of values while a state is written. Kinds: 0 CLEARED, 1 DEAD, then what is known.
+// Values by what is known of them: 0 CLEARED, 1 DEAD, then the kinds that there are.
+struct ValueKinds {
+    u8 kind[MAX_TOKENS];    // of a value
+    u8 group[MAX_TOKENS];   // of a kind: kinds of which the same is known are in one
+    u64 known[MAX_TOKENS];  // of a kind: what is, as it is written
+    u64 owed;               // kinds that a judgement may still ask for, a bit each
+};
+
+// Numbers of values while a state is written.
 struct Values {
-    u8 kind[MAX_TOKENS];         // of a value
-    u8 group[MAX_TOKENS];        // of a kind: kinds of which the same is known are in one
-    u64 signature[MAX_TOKENS];   // of a kind: what is known
-    bool owed[MAX_TOKENS];       // of a kind: whether a judgement may still ask for it
+    const ValueKinds& kinds;
     u8 number[MAX_TOKENS] = {};  // of a kind, in the order of writing; 0: not written yet
     u8 kind_of[MAX_TOKENS];      // of a number
-    u32 kinds = DEAD;            // the last one
     u32 numbers = DEAD + 1;
     bool by_kind = false;           // for comparing: write groups
     const char* refused = nullptr;  // why the state cannot be written
 
     u32 number_of(u32 which) {
         if (which <= DEAD) return which;
-        if (by_kind && !number[which]) return MAX_TOKENS + group[which];
+        if (by_kind && !number[which]) return MAX_TOKENS + kinds.group[which];
         if (!number[which]) {
             kind_of[numbers] = static_cast<u8>(which);
             number[which] = static_cast<u8>(numbers++);
@@ -113,7 +117,7 @@ struct Writer {
         return value;
     }
     TINY void value(u32& stored) {
-        u32 written = values.number_of(stored < MAX_TOKENS ? values.kind[stored] : DEAD);
+        u32 written = values.number_of(stored < MAX_TOKENS ? values.kinds.kind[stored] : DEAD);
         small(written);
     }
     TINY const CodePart* part_of_controller(u32 id) const {
@@ -123,7 +127,7 @@ struct Writer {
     bool copied(const CodePart& part) {
         for (u32 i = part.first_value; i < part.last_value; i++) {
             const u32 value = origin->values[i];
-            if (values.number_of(values.kind[value]) != value) return false;
+            if (values.number_of(values.kinds.kind[value]) != value) return false;
         }
         BitReader in(origin->code);
         in.at = part.from;

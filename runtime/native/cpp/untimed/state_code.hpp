@@ -22,7 +22,6 @@ inline void code_objects(Code& code, Controller& c);
 // Of clients: the agents and what is outstanding, and, behind everything that has values, what is
 // known about those. Accesses exist once the first has read them; each has a number that does not
 // depend on its slot.
-inline void classify_values(Coder<Writer>& code);
 template <class Code>
 inline void code_clients(Code& code);
 template <class Code>
@@ -90,9 +89,9 @@ TINY inline void code_or_copy(Coder<Reader>& code, CodePart* noted, Read read) {
 }
 
 // Visit what a controller has.
-template <class Code, class Visit>
-TINY inline void each_of(const Code& code, Belongings::Kind kind, u32 id, Visit visit) {
-    const Belongings& all = code.coding.belongings;
+template <class Visit>
+TINY inline void each_of(const Coding& coding, Belongings::Kind kind, u32 id, Visit visit) {
+    const Belongings& all = coding.belongings;
     for (u32 i = all.first[kind][id]; i < all.first[kind][id + 1]; i++) visit(all.things[kind][i]);
 }
 
@@ -695,11 +694,11 @@ inline void code_buffers(Code& code, u32 id) {
 template <class Code>
 inline void code_controller(Code& code, u32 id) {
     code_objects_of(code, id);
-    each_of(code, Belongings::CACHES, id, [&](u32 i) { code_cache(code, i); });
+    each_of(code.coding, Belongings::CACHES, id, [&](u32 i) { code_cache(code, i); });
     for (u32 place = 0; place < code.coding.lines; place++)
         code_line(code, id, old_number(code, &Renaming::lines, place));
     code_buffers(code, id);
-    each_of(code, Belongings::REQUESTERS, id, [&](u32 i) { code_requester(code, i); });
+    each_of(code.coding, Belongings::REQUESTERS, id, [&](u32 i) { code_requester(code, i); });
 }
 
 // All controllers, in the order of their new numbers.
@@ -723,7 +722,6 @@ template <class Code>
 inline void code_system(Code& code, const SlotOrder& order) {
     Context& x = code.x;
     const System& s = *x.s;
-    if constexpr (!Code::READS) classify_values(code);
     code_clients(code);
     code_controllers(code);
     code_memory(code);

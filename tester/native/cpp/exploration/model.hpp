@@ -34,6 +34,10 @@ struct Model {
     Agents agents;
     AgentsState start_agents;
     AgentsState kept_agents;
+    bool kept;               // whether the state that was read last is
+    RenamingKeys kept_keys;  // of storage there
+    ValueKinds kept_kinds;   // under the identity
+    bool kept_classified;    // whether these are known
     Renaming* renamings = nullptr;
     u32 renaming_count = 0;
     KeyPlan key_plan;
@@ -51,9 +55,21 @@ inline void model_start_state(Model& m) {
     m.origin.code = nullptr;
 }
 
+// What is known of values, under a renaming. Few steps change it.
+inline const ValueKinds& model_kinds(Model& m, const Renaming& renaming, ValueKinds& room) {
+    if (!renaming.same || !m.kept || !same_tokens(m.agents.oracle, m.kept_agents.oracle)) {
+        classify_values(m.agents, renaming, room);
+        return room;
+    }
+    if (!m.kept_classified) classify_values(m.agents, renaming, m.kept_kinds);
+    m.kept_classified = true;
+    return m.kept_kinds;
+}
+
 // The code of the state under one renaming.
 FLAT inline void model_write(Model& m, const Renaming& renaming, Code& to) {
-    Values values;
+    ValueKinds room;
+    Values values{model_kinds(m, renaming, room)};
     const Origin* const origin = renaming.same && m.origin.code ? &m.origin : nullptr;
     Coder<Writer> code(m.x, m.agents.coding, renaming, values, origin, to.bytes, sizeof to.bytes);
     code_system(code, m.agents.rules.order);
@@ -67,6 +83,20 @@ inline bool before(const Code& one, const Code& other) {
     return __builtin_memcmp(one.bytes, other.bytes, one.count) < 0;
 }
 
+// Keys of what controllers have; of those that a step did not reach they are as before it.
+inline void model_keys(Model& m, RenamingKeys& keys) {
+    const u32 controllers = m.x.s->controllers;
+    u64 left = (u64{1} << controllers) - 1;
+    if (m.kept && m.origin.code) {
+        keys.copy(m.kept_keys, controllers);
+        left = m.origin.touched;
+    }
+    for (; left; left &= left - 1) {
+        const u32 id = static_cast<u32>(__builtin_ctzll(left));
+        keys_of_storage(m.x, m.agents, m.key_plan, id, keys);
+    }
+}
+
 // The least code over all renamings under which keys come in the least order. Returns which
 // renaming that is.
 inline u32 model_save(Model& m, Code& to) {
@@ -78,14 +108,17 @@ inline u32 model_save(Model& m, Code& to) {
     u32 best[MOST_RENAMINGS];
     u32 count = m.renaming_count;
     for (u32 i = 0; i < count; i++) best[i] = i;
-    const auto narrow = [&](auto add_keys) {
-        RenamingKeys keys;
-        add_keys(m.x, m.agents, m.key_plan, keys);
+    const auto narrow = [&](const RenamingKeys& keys) {
         count = least_keys(m.x, m.agents.coding.lines, m.key_plan, keys, m.renamings, best, count);
     };
-    narrow(keys_of_storage);
+    RenamingKeys keys;
+    model_keys(m, keys);
+    narrow(keys);
     // Messages are looked at only where that does not decide.
-    if (count > 1) narrow(keys_of_messages);
+    if (count > 1) {
+        keys_of_messages(m.x, m.agents, m.key_plan, keys);
+        narrow(keys);
+    }
     u32 least = written(best[0]);
     Code other;
     for (u32 i = 1; i < count; i++) {
@@ -105,6 +138,7 @@ FLAT inline void model_load(Model& m, const u8* code) {
     for (u32 i = 0; i < MAX_LINES; i++) m.agents.word[i] = {};
     m.agents.out_of_tokens = false;
     m.origin.begin(code);
+    m.kept = false;
     Coder<Reader> reader(m.x, m.agents.coding, m.origin, code);
     code_system(reader, m.agents.rules.order);
     m.x.s->engine.now += 1 + m.x.s->engine.sequence;
@@ -122,6 +156,9 @@ inline bool model_keep(Model& m) {
     m.regions.save(m.block, m.kept_state);
     taken_save(m.x, m.kept_state + m.regions.bytes);
     agents_copy(m.agents, m.agents, m.kept_agents);
+    if (m.renaming_count > 1) model_keys(m, m.kept_keys);
+    m.kept = true;
+    m.kept_classified = false;
     return true;
 }
 

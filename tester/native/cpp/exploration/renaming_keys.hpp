@@ -15,15 +15,18 @@ inline constexpr u8 NO_OWNER = 0xff;
 struct KeyPlan {
     u8 sender[WHEEL];  // controllers of a slot of the wheel
     u8 receiver[WHEEL];
-    u8 label[WHEEL];  // least of the slots whose place it may take
-    u8 table_owner[MAX_NAMED];
-    u8 directory_owner[MAX_NAMED];
-    u8 agent_owner[MOST_AGENTS];
-    u8 order[MAX_NAMED];  // controllers, those that may move in front
+    u8 label[WHEEL];        // least of the slots whose place it may take
+    u32 agents[MAX_NAMED];  // of a controller, a bit each
+    u8 order[MAX_NAMED];    // controllers, those that may move in front
 };
 
 struct RenamingKeys {
     u32 of[MAX_NAMED][MAX_LINES];  // by controller and line
+
+    void copy(const RenamingKeys& from, u32 controllers) {
+        for (u32 id = 0; id < controllers; id++)
+            __builtin_memcpy(of[id], from.of[id], sizeof of[0]);
+    }
 };
 
 inline u8 owner_byte(const Context& x, u32 id) {
@@ -61,12 +64,9 @@ inline void plan_keys(const Context& x, const Agents& a, const Renaming* all, u3
         for (u32 id = 0; id < x.s->controllers; id++)
             moved |= u64{all[i].controllers.to[id] != id} << id;
     }
-    for (u32 i = 0; i < x.s->tables_used; i++)
-        plan.table_owner[i] = owner_byte(x, owner_in_order(x, i, &MachineShape::tables));
-    for (u32 i = 0; i < x.s->directories_used; i++)
-        plan.directory_owner[i] = owner_byte(x, owner_in_order(x, i, &MachineShape::directories));
+    for (u32& agents : plan.agents) agents = 0;
     for (u32 i = 0; i < a.count; i++)
-        plan.agent_owner[i] = owner_byte(x, requester_at(x, a.agents[i].requester).controller);
+        plan.agents[requester_at(x, a.agents[i].requester).controller] |= 1u << i;
     u32 at = 0;
     for (u32 id = 0; id < x.s->controllers; id++) {
         if (moved >> id & 1) plan.order[at++] = static_cast<u8>(id);
@@ -97,8 +97,10 @@ inline void add_messages(const Context& x, const Coding& coding, u32 handle, u32
     }
 }
 
-inline void add_agents(const Context& x, const Agents& a, const KeyPlan& plan, RenamingKeys& keys) {
-    for (u32 agent = 0; agent < a.count; agent++) {
+inline void add_agents(const Context& x, const Agents& a, const KeyPlan& plan, u32 id,
+                       RenamingKeys& keys) {
+    for (u32 left = plan.agents[id]; left; left &= left - 1) {
+        const u32 agent = static_cast<u32>(__builtin_ctz(left));
         for (u32 slot = 0; slot <= a.locations(); slot++) {
             if (!a.access[agent][slot]) continue;
             const Access& access = access_at(x, a.access[agent][slot]);
@@ -106,46 +108,42 @@ inline void add_agents(const Context& x, const Agents& a, const KeyPlan& plan, R
             if (target == TARGET_NOTHING) continue;
             const u32 line =
                 target == TARGET_LOCATION ? access.where / a.coding.data : access.where;
-            add_key(keys, plan.agent_owner[agent], line,
+            add_key(keys, static_cast<u8>(id), line,
                     key_part(WHEEL + 8 + (a.current[agent] == slot + 1), access.op));
         }
     }
 }
 
-inline void add_storage(const Context& x, const Coding& coding, const KeyPlan& plan,
-                        RenamingKeys& keys) {
-    const System& s = *x.s;
-    for (u32 line = 0; line < coding.lines; line++) {
-        for (u32 i = 0; i < s.caches; i++) {
-            const u32 handle = line_place(x, x.caches[i].visible, line);
-            if (!handle) continue;
-            const i32 permission = of_handle<AbstractCacheEntry>(x, handle).permission;
-            add_key(keys, static_cast<u8>(x.caches[i].controller), line,
-                    key_part(WHEEL, static_cast<u32>(permission)));
-        }
-        for (u32 i = 0; i < s.tables_used; i++) {
-            if (line_place(x, x.tables[i].records, line))
-                add_key(keys, plan.table_owner[i], line, key_part(WHEEL + 1, 0));
-        }
-        for (u32 i = 0; i < s.directories_used; i++) {
-            const u32 handle = line_place(x, directory_memory(x, i).records, line);
-            if (!handle) continue;
-            const i32 permission = of_handle<AbstractCacheEntry>(x, handle).permission;
-            add_key(keys, plan.directory_owner[i], line,
-                    key_part(WHEEL + 2, static_cast<u32>(permission)));
-        }
-    }
+inline void add_storage(const Context& x, const Coding& coding, u32 id, RenamingKeys& keys) {
+    const auto add = [&](Belongings::Kind kind, u32 what, auto value) {
+        each_of(coding, kind, id, [&](u32 i) {
+            for (u32 line = 0; line < coding.lines; line++) {
+                const i32 known = value(i, line);
+                if (known >= 0)
+                    add_key(keys, static_cast<u8>(id), line,
+                            key_part(what, static_cast<u32>(known)));
+            }
+        });
+    };
+    const auto permission = [&](u32 handle) {
+        return handle ? of_handle<AbstractCacheEntry>(x, handle).permission : -1;
+    };
+    add(Belongings::CACHES, WHEEL,
+        [&](u32 i, u32 line) { return permission(line_place(x, x.caches[i].visible, line)); });
+    add(Belongings::TABLES, WHEEL + 1,
+        [&](u32 i, u32 line) { return line_place(x, x.tables[i].records, line) ? 0 : -1; });
+    add(Belongings::DIRECTORIES, WHEEL + 2, [&](u32 i, u32 line) {
+        return permission(line_place(x, directory_memory(x, i).records, line));
+    });
 }
 
-// What agents, caches, tables and directories have.
-inline void keys_of_storage(const Context& x, const Agents& a, const KeyPlan& plan,
+// What a controller, its agents, caches, tables and directories have.
+inline void keys_of_storage(const Context& x, const Agents& a, const KeyPlan& plan, u32 id,
                             RenamingKeys& keys) {
-    for (u32 id = 0; id < x.s->controllers; id++) {
-        const u32 awake = static_cast<u32>(x.wakes[0] >> id & 1);
-        for (u32 line = 0; line < a.coding.lines; line++) keys.of[id][line] = awake;
-    }
-    add_agents(x, a, plan, keys);
-    add_storage(x, a.coding, plan, keys);
+    const u32 awake = static_cast<u32>(x.wakes[0] >> id & 1);
+    for (u32& key : keys.of[id]) key = awake;
+    add_agents(x, a, plan, id, keys);
+    add_storage(x, a.coding, id, keys);
 }
 
 // What is under way.

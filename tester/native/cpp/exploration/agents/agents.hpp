@@ -77,10 +77,20 @@ struct Agents : AgentsState {
     u32 locations() const { return coding.lines * coding.data; }
 };
 
+// How many tokens there are up to the last one that is used.
+inline u32 tokens_to_last(u64 used) {
+    return MAX_TOKENS - static_cast<u32>(__builtin_clzll(used | 1));
+}
+
+// Whether the same is known of all values, as far as can be seen quickly.
+inline bool same_tokens(const Oracle& one, const Oracle& other) {
+    return one.used == other.used &&
+           !__builtin_memcmp(one.tokens, other.tokens, tokens_to_last(one.used) * sizeof(Token));
+}
+
 // Make `to` what `from` is, but for what a step begins with. Tokens that are not used are empty in both.
 inline void agents_copy(const Agents& a, const AgentsState& from, AgentsState& to) {
-    const u32 tokens =
-        MAX_TOKENS - static_cast<u32>(__builtin_clzll(from.oracle.used | to.oracle.used | 1));
+    const u32 tokens = tokens_to_last(from.oracle.used | to.oracle.used);
     __builtin_memcpy(to.oracle.tokens, from.oracle.tokens, tokens * sizeof(Token));
     to.oracle.used = from.oracle.used;
     to.oracle.loading = from.oracle.loading;

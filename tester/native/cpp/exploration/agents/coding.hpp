@@ -39,26 +39,27 @@ inline void code_access_number(Code& code, u32& number) {
 
 // Values of which the same is known, and of which no judgement asks which one it is, are of one
 // kind. Kinds are in the order of what is known.
-inline void classify_values(Coder<Writer>& code) {
-    Agents& a = agents_of(code.x);
-    Values& known = code.values;
+inline void classify_values(const Agents& a, const Renaming& renaming, ValueKinds& to) {
     u64 signatures[MAX_TOKENS];
     u8 order[MAX_TOKENS];
     u32 count = 0;
-    known.kind[CLEARED] = CLEARED;
-    __builtin_memset(known.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
+    to.kind[CLEARED] = CLEARED;
+    __builtin_memset(to.kind + DEAD, DEAD, MAX_TOKENS - DEAD);
+    to.owed = 0;
     if (UNLIKELY(a.script.used)) return;  // every value is itself
     for (u64 left = a.oracle.used; left; left &= left - 1) {
         const u32 value = static_cast<u32>(__builtin_ctzll(left));
         const Token& t = a.oracle.tokens[value];
         if (!a.oracle.live(t)) continue;
-        signatures[value] = a.oracle.signature(t, code.renaming, a.coding.data);
+        signatures[value] = a.oracle.signature(t, renaming, a.coding.data);
         u32 at = count++;
         for (; at && signatures[order[at - 1]] > signatures[value]; at--) order[at] = order[at - 1];
         order[at] = static_cast<u8>(value);
     }
     const bool all_relaxed = a.oracle.relaxed == (1u << a.count) - 1;
+    const u64 agents = (1u << a.count) - 1;
     u32 groups = DEAD;
+    u32 kind = DEAD;
     for (u32 i = 0; i < count; i++) {
         const Token& t = a.oracle.tokens[order[i]];
         const u64 signature = signatures[order[i]];
@@ -66,12 +67,14 @@ inline void classify_values(Coder<Writer>& code) {
         const bool same = i && signature == signatures[order[i - 1]];
         if (!same) groups++;
         if (!same || !alike) {
-            const u32 kind = ++known.kinds;
-            known.group[kind] = static_cast<u8>(groups);
-            known.signature[kind] = signature;
-            known.owed[kind] = t.owner != NO_AGENT || !t.over;
+            kind++;
+            to.group[kind] = static_cast<u8>(groups);
+            to.known[kind] = signature >> 52 | (signature & agents) << 12 |
+                             (signature >> 16 & agents) << (12 + a.count) |
+                             (signature >> 32 & agents) << (12 + 2 * a.count);
+            to.owed |= u64{t.owner != NO_AGENT || !t.over} << kind;
         }
-        known.kind[order[i]] = static_cast<u8>(known.kinds);
+        to.kind[order[i]] = static_cast<u8>(kind);
     }
 }
 
@@ -81,19 +84,14 @@ inline void code_knowledge(Coder<Writer>& outer) {
     const Agents& a = agents_of(outer.x);
     if (UNLIKELY(a.script.used)) return;
     Coder<Writer> code = outer;
-    Values& known = code.values;
-    for (u32 kind = DEAD + 1; kind <= known.kinds; kind++) {
-        if (known.owed[kind]) known.number_of(kind);
-    }
-    u32 count = known.numbers - FIRST_TOKEN;
+    Values& values = code.values;
+    for (u64 left = values.kinds.owed; left; left &= left - 1)
+        values.number_of(static_cast<u32>(__builtin_ctzll(left)));
+    u32 count = values.numbers - FIRST_TOKEN;
     code.small(count);
-    const u64 agents = (1u << a.count) - 1;
-    for (u32 number = FIRST_TOKEN; number < known.numbers; number++) {
-        const u64 signature = known.signature[known.kind_of[number]];
-        code.out.put(signature >> 52 | (signature & agents) << 12, 12 + a.count);
-        code.out.put((signature >> 16 & agents) | (signature >> 32 & agents) << a.count,
-                     2 * a.count);
-    }
+    static_assert(12 + 3 * MOST_AGENTS <= MOST_BITS);
+    for (u32 number = FIRST_TOKEN; number < values.numbers; number++)
+        code.out.put(values.kinds.known[values.kind_of[number]], 12 + 3 * a.count);
     outer.resume(code);
 }
 
