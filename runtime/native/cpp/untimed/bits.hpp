@@ -8,7 +8,7 @@
 
 #include "block/base.hpp"
 
-inline constexpr u64 BITS_ROOM = 8;   // bytes behind what is written or read that are touched, too
+inline constexpr u64 BITS_ROOM = 16;  // bytes behind what is written or read that are touched, too
 inline constexpr u32 MOST_BITS = 56;  // of a number
 
 struct BitWriter {
@@ -37,8 +37,9 @@ struct BitWriter {
     bool overflow() const { return at == end; }
     u64 bits() const { return static_cast<u64>(at - start) * 8 + count; }
     // The bytes so far.
-    u64 finish() {  // and zeros behind them up to the next word
-        __builtin_memcpy(at, &held, 8);
+    u64 finish() {  // and zeros behind them up to the next pair of words
+        const u64 last[2] = {held, 0};
+        __builtin_memcpy(at, last, sizeof last);
         return static_cast<u64>(at - start) + (count + 7) / 8;
     }
 };
