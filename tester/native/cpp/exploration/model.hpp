@@ -135,7 +135,7 @@ FLAT inline void model_load(Model& m, const u8* code) {
     m.regions.restore(m.block, m.start_state);
     m.x.recent_address = NONE;
     m.x.s->engine.now = 1 << 20;
-    for (u32 i = 0; i < MAX_LINES; i++) m.agents.word[i] = {};
+    for (u32 i = 0; i < m.agents.coding.lines; i++) m.agents.word[i] = {};
     m.agents.out_of_tokens = false;
     m.origin.begin(code);
     m.kept = false;
@@ -179,7 +179,8 @@ inline u32 model_choices(Model& m, Choice* out) {
 }
 
 // Whether a line can be written in one private cache and read in another. `owners`: the controllers
-// that have those, a bit each. One that is about to look at a message may lose its line by that.
+// that have those, a bit each. One that is about to look at a message may lose its line by that. A step
+// that reached none of them changes nothing of it.
 inline bool two_writers(const Context& x, u32 lines, u64 owners) {
     owners &= ~x.wakes[0];
     for (u32 line = 0; line < lines; line++) {
@@ -218,7 +219,8 @@ inline void model_apply(Model& m, Choice choice) {
     const System& s = *m.x.s;
     if (s.trouble)
         found(m.agents, FOUND_ERROR, NIL, NIL, s.error.kind);
-    else if (m.private_caches && two_writers(m.x, m.agents.coding.lines, m.private_caches))
+    else if (m.private_caches & m.origin.touched &&
+             two_writers(m.x, m.agents.coding.lines, m.private_caches))
         found(m.agents, FOUND_TWO_WRITERS, NIL, NIL, 0);
     if (m.agents.out_of_tokens) m.refused = "more than 62 values at a time";
     if (s.pool.name) m.refused = "the room for messages and records";
