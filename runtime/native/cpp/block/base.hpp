@@ -36,8 +36,10 @@ static_assert(LINE_BYTES >= 8 && (LINE_BYTES & (LINE_BYTES - 1)) == 0);
 
 // A cheap invariant of our own code: checked in tests and in sanitizer builds, free in all others.
 #ifdef SLICC_INVARIANTS
+inline constexpr bool CHECKED = true;
 #define INVARIANT(condition) ((condition) ? static_cast<void>(0) : __builtin_trap())
 #else
+inline constexpr bool CHECKED = false;
 #define INVARIANT(condition) static_cast<void>(0)
 #endif
 

@@ -176,6 +176,8 @@ inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView pla
     const BlockSize size = block_size(plan);
     if (size.all > memory.block_bytes) return false;
     __builtin_memset(memory.block, 0, size.zeroed);
+    if (CHECKED)  // what is read before it is written shows
+        __builtin_memset(memory.block + size.zeroed, 0xa5, size.all - size.zeroed);
     system_start(memory.block, size, plan);
     Context x = context_of_leg(memory, leg);
     x.change = job.change;
