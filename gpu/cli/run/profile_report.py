@@ -65,15 +65,14 @@ def _table(title: str, rows: Sequence[tuple[str, Site]], whole: int) -> Iterator
 
 
 def trace_events(profile: Profile) -> str:
-    """A document in the Trace Event format: a process a compute unit, a track a wave; accesses,
-    which overlap, as asynchronous slices."""
-    events: list[dict[str, Any]] = [
-        {"ph": "M", "pid": unit, "name": "process_name", "args": {"name": f"CU {unit}"}}
-        for unit in sorted({each.track[0] for each in profile.intervals})
-    ]
+    """A document in the Trace Event format: a process a compute unit, a track a slot for waves;
+    accesses, which overlap, as asynchronous slices. Processes and threads count from 1: viewers
+    take those of number 0 for an idle machine."""
+    tracks = sorted({each.track for each in profile.intervals})
+    events = [_name("process_name", unit, 0, f"CU {unit}") for unit in dict(tracks)]
+    events += [_name("thread_name", unit, slot, f"wave slot {slot}") for unit, slot in tracks]
     for number, each in enumerate(profile.intervals):
-        unit, track = each.track
-        event: dict[str, Any] = {"pid": unit, "tid": track, "name": each.name, "cat": each.kind}
+        event: dict[str, Any] = {**_ids(*each.track), "name": each.name, "cat": each.kind}
         known: dict[str, Any] = {"line": each.line} if each.line else {}
         if each.hits or each.misses:
             known |= {"hits": each.hits, "misses": each.misses}
@@ -85,3 +84,11 @@ def trace_events(profile: Profile) -> str:
             events.append(event | {"ph": "X", "ts": each.start, "dur": each.end - each.start})
     other = {"cycle": "1 us", "intervals left out": profile.dropped, "most": MOST_EVENTS}
     return json_text({"traceEvents": events, "otherData": other}, compact=True) + "\n"
+
+
+def _ids(unit: int, slot: int) -> dict[str, Any]:
+    return {"pid": unit + 1, "tid": slot + 1}
+
+
+def _name(what: str, unit: int, slot: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", **_ids(unit, slot), "name": what, "args": {"name": name}}

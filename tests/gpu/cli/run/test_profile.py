@@ -122,8 +122,12 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     document = json.loads(out.read_text())
     phases = Counter(event["ph"] for event in document["traceEvents"])
     assert phases["b"] == phases["e"] > 0
-    assert phases["M"] == 2
+    names = Counter(event["name"] for event in document["traceEvents"])
+    assert names["process_name"] == 2
     complete = [event for event in document["traceEvents"] if event["ph"] == "X"]
+    named = {(e["pid"], e["tid"]) for e in document["traceEvents"] if e["name"] == "thread_name"}
+    assert {(event["pid"], event["tid"]) for event in complete} <= named
+    assert all(process >= 1 <= thread for process, thread in named)
     assert {event["cat"] for event in complete} == {"wave", "stall"}
     begun = [event["args"] for event in document["traceEvents"] if event["ph"] == "b"]
     assert {"hits", "misses"} <= {key for known in begun for key in known}
