@@ -109,7 +109,7 @@ def handover_rules_of(leg: Leg) -> HandoverRules:
     return rules
 
 
-@once_for_the_same(4)
+@once_for_the_same(16)
 def agents_and_rules(
     description: SystemDescription,
 ) -> tuple[tuple[AgentSpec, ...], list[str], HandoverRules]:
