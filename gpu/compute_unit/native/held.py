@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -59,21 +59,41 @@ _SCALARS: Final = struct.Struct("=QQQQ")
 _SCALARS_BYTES: Final = _SCALARS.size + 64
 
 
-class Room(Protocol):
+class Room:
     """Where an instruction waits. ``address``: of the room. ``words``: in it; the first one says
     whether the issue engine is done. ``decoded``, ``fills``: the instruction and the registers that
     it will fill, for the owner's use."""
 
-    address: int
-    words: memoryview
+    __slots__ = ("_bytes", "_room", "address", "decoded", "fills", "words")
     decoded: DecodedInstruction
-    fills: int
+    size: ClassVar[int]
+    free: ClassVar[list[Any]]
+
+    def __init__(self) -> None:
+        self._room = ctypes.create_string_buffer(self.size)
+        self._bytes = memoryview(self._room).cast("B")
+        self.words = self._bytes.cast("Q")
+        self.address = ctypes.addressof(self._room)
+        self.fills = 0
+
+    @classmethod
+    def take(cls) -> Self:
+        """One that nothing is in."""
+        room: Self = cls.free.pop() if cls.free else cls()
+        return room
+
+    def give_back(self) -> None:
+        """Nothing is in it any more."""
+        if len(self.free) < _MOST_FREE:
+            self.free.append(self)
 
     def access(self, wave: Wavefront) -> VectorAccess | ScalarAccess:
         """What is held, for Python to carry out."""
+        raise NotImplementedError
 
     def finish(self, wave: Wavefront) -> None:
         """It has returned: write what registers are left, and give the room back."""
+        self.give_back()
 
 
 class Hold(Protocol):
@@ -89,21 +109,15 @@ class Hold(Protocol):
         """Value and amount of its record, just begun: see `RecordKind`."""
 
 
-class HeldMove:
-    """Room for a load or store of lanes. ``hold``: what is in it, which native code refers to."""
+class HeldMove(Room):
+    """Room for a load or store of lanes. ``hold``: what is in it, which native code refers to.
+    ``exec``: the lanes of one in memory."""
 
-    __slots__ = ("_bytes", "_room", "address", "decoded", "exec", "fills", "hold", "words")
+    __slots__ = ("exec", "hold")
     hold: LocalHold | GlobalHold
-    decoded: DecodedInstruction
-    free: Final[list[HeldMove]] = []
-
-    def __init__(self) -> None:
-        self._room = ctypes.create_string_buffer(_MOVE_BYTES)
-        self._bytes = memoryview(self._room).cast("B")
-        self.words = self._bytes.cast("Q")
-        self.address = ctypes.addressof(self._room)
-        self.fills = 0
-        self.exec = 0
+    exec: int
+    size = _MOVE_BYTES
+    free: ClassVar[list[HeldMove]] = []
 
     def dwords(self, places: int, lanes: int) -> bytes:
         """The dwords of so many lanes in LDS, int64, counted from that of the first lane. The
@@ -127,10 +141,6 @@ class HeldMove:
     def _array(self, kind: npt.DTypeLike, start: int, count: int) -> npt.NDArray[Any]:
         return np.frombuffer(self._bytes, kind, count, start).copy()
 
-    def finish(self, wave: Wavefront) -> None:
-        if len(self.free) < _MOST_FREE:
-            self.free.append(self)
-
 
 class LocalHold:
     """A load or store of lanes in LDS. ``move``: what it is."""
@@ -147,11 +157,11 @@ class LocalHold:
     def begin(self, wave: Wavefront) -> HeldMove | None:
         if not wave.exec or self._rows > len(wave.u32):
             return None
-        room = HeldMove.free.pop() if HeldMove.free else HeldMove()
+        room = HeldMove.take()
         look_at_lds(wave)
         window[HELD_AT] = room.address
         if not self._hold(self._packed, wave.address):
-            HeldMove.free.append(room)
+            room.give_back()
             return None
         room.hold = self
         return room
@@ -184,14 +194,14 @@ class GlobalHold:
         move = self._move
         if not wave.exec or move.rows > len(wave.u32):
             return None
-        room = HeldMove.free.pop() if HeldMove.free else HeldMove()
+        room = HeldMove.take()
         window[EXEC_AT] = room.exec = wave.exec
         window[START_AT] = 0 if move.base is None else read_pair(wave, move.base)
         window[BASE_AT] = self._line_bits
         window[SIZE_AT] = min(wave.apertures) if self._flat else 1 << 32
         window[HELD_AT] = room.address
         if not self._gather(self._packed, wave.address):
-            HeldMove.free.append(room)
+            room.give_back()
             return None
         room.hold = self
         return room
@@ -213,25 +223,21 @@ class GlobalHold:
         if room is None:
             return self._operation.execute(wave)
         access = self.access(wave, room)
-        HeldMove.free.append(room)
+        room.give_back()
         return access
 
 
-class HeldScalars:
+class HeldScalars(Room):
     """Room for a load of scalar registers."""
 
-    __slots__ = ("_bytes", "_dwords", "_room", "address", "decoded", "fills", "load", "words")
+    __slots__ = ("_dwords", "load")
     load: ScalarAccess
-    decoded: DecodedInstruction
-    free: Final[list[HeldScalars]] = []
+    size = _SCALARS_BYTES
+    free: ClassVar[list[HeldScalars]] = []
 
     def __init__(self) -> None:
-        self._room = ctypes.create_string_buffer(_SCALARS_BYTES)
-        self._bytes = memoryview(self._room).cast("B")
-        self.words = self._bytes.cast("Q")
+        super().__init__()
         self._dwords = self._bytes[_SCALARS.size :].cast("I")
-        self.address = ctypes.addressof(self._room)
-        self.fills = 0
 
     def hold(self, load: ScalarAccess, piece: int) -> None:
         """Hold a load that its port takes in pieces of so many bytes."""
@@ -245,8 +251,7 @@ class HeldScalars:
         load = self.load
         load.dwords = self._dwords[: load.count].tolist()
         load.complete()
-        if len(self.free) < _MOST_FREE:
-            self.free.append(self)
+        self.give_back()
 
 
 class ScalarHold:
@@ -264,7 +269,7 @@ class ScalarHold:
         load = self._operation.execute(wave)
         if not load.count:
             return None
-        room = HeldScalars.free.pop() if HeldScalars.free else HeldScalars()
+        room = HeldScalars.take()
         offset = load.address & self._line_size - 1
         room.hold(load, piece_of(offset, 4 * load.count, self._line_size))
         return room

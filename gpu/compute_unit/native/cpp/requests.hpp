@@ -1,8 +1,8 @@
 // Loads and stores of waves that need no Python: their requests, answers, and order of return.
 //
 // A request needs a place (memory whose bytes are all that it concerns), which Python names once;
-// what has none is handed back to Python when it would leave. Invariant: `vm` of a wave is one for
-// each entry of its `outstanding`, whoever carries it out, and entries leave in order.
+// what has none is handed back to Python when it would leave. Invariant: `vm` of a wave counts the
+// entries of its `outstanding`, ours and Python's, and entries leave in order.
 
 #pragma once
 
