@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
@@ -216,14 +217,9 @@ class LegBatch:
         self._reserve()
         del self._forms[:-_KEPT]
         library, jobs = self._jobs(legs, [each.cells.ctypes.data for each in counts])
-        memory = self._memory(_SHORT_STEPS, None)
-        words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
-        more = np.zeros(1, np.uint64)
-        array = (Job * len(jobs))(*jobs)
-        at, ends = ctypes.addressof(memory), words.ctypes.data
-        done = self.call(library.run_legs, array, len(jobs), at, _CALL, ends, more.ctypes.data)
+        _, words = self._run_legs(library, jobs, self._memory(_SHORT_STEPS, None))
         found: list[LegResult] = []
-        for leg, row in zip(legs, words[:done].tolist()):
+        for leg, row in zip(legs, words.tolist()):
             if row[ResultWord.STATUS] not in (RunStatus.IDLE, RunStatus.FINDING):
                 break
             found.append(self._result(leg, row))
@@ -313,22 +309,14 @@ class LegBatch:
         on_progress: Callable[[LegResult], None] | None,
         log: TransitionLog | None,
     ) -> Iterator[LegResult]:
-        words = np.zeros((max(1, len(jobs)), len(ResultWord)), np.uint64)
-        words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
-        more = np.zeros(1, np.uint64)
         rows = None if log is None else Log(log.rows.ctypes.data, len(log.rows), 0)
         memory = self._memory(_STEPS, rows)
         at = ctypes.addressof(memory)
-        done = 1
-        if jobs:
-            array = (Job * len(jobs))(*jobs)
-            done = self.call(
-                library.run_legs,
-                *(array, len(jobs), at, _CALL, words.ctypes.data, more.ctypes.data),
-            )
-        if more[0]:  # for the leg behind those that are done
-            self._arena = np.empty(max(int(more[0]), 2 * self._arena.size), np.uint8)
-        for number, (leg, row) in enumerate(zip(legs, words[:done].tolist())):
+        array, words = self._run_legs(library, jobs, memory)
+        if not jobs:  # the first leg is one to be run alone
+            words = np.zeros((1, len(ResultWord)), np.uint64)
+            words[0, ResultWord.STATUS] = RunStatus.EXHAUSTED
+        for number, (leg, row) in enumerate(zip(legs, words.tolist())):
             while row[ResultWord.STATUS] == RunStatus.UNTIL:
                 if on_progress is not None:
                     on_progress(self._result(leg, row))
@@ -345,6 +333,20 @@ class LegBatch:
                 yield self._result(leg, row)
             else:
                 yield self._alone(leg, counts, log, self._counters is not None)
+
+    def _run_legs(
+        self, library: Library, jobs: list[Job], memory: Memory
+    ) -> tuple[ctypes.Array[Job], npt.NDArray[np.uint64]]:
+        """Run jobs in one call, in ``memory``. Returns them as one array, and a row of result words
+        of each of the first ones, which were run."""
+        array = (Job * len(jobs))(*jobs)
+        words = np.zeros((len(jobs), len(ResultWord)), np.uint64)
+        more = np.zeros(1, np.uint64)
+        at, ends = ctypes.addressof(memory), words.ctypes.data
+        done = self.call(library.run_legs, array, len(jobs), at, _CALL, ends, more.ctypes.data)
+        if more[0]:  # for the leg behind those that are done
+            self._arena = np.empty(max(int(more[0]), 2 * self._arena.size), np.uint8)
+        return array, words[:done]
 
     @staticmethod
     def call(function: Callable[..., int], *arguments: Any) -> int:
