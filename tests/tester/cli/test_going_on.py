@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,12 @@ from tester.cli.verbs.run import run
 from tests.planted.bug import plant_together
 from tests.planted.bugs import BY_NAME
 from tests.sampling import sampled
+
+
+def going_on(main: Path, output: Path, episodes: int, **more: Any) -> RunOptions:
+    """Of a run that goes on after failures."""
+    given = {"seed": 1, "no_shrink": True, **more}
+    return RunOptions(protocol=str(main), output=output, episodes=episodes, go_on=True, **given)
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +35,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_kind_is_reported_once(
     broken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], shrinks: bool
 ) -> None:
-    options = RunOptions(
-        protocol=str(broken),
-        episodes=100,
-        seed=1,
-        go_on=True,
-        output=tmp_path,
-        no_shrink=not shrinks,
-    )
-    assert run(options) == 1
+    assert run(going_on(broken, tmp_path, 100, no_shrink=not shrinks)) == 1
     output = capsys.readouterr().out
     table = output.partition("different failures\n")[2]
     rows = re.findall(r"^ +(\d+) x (\S.*?) +first in leg (\d+) \((\S+)\): (.*)$", table, re.M)
@@ -59,16 +58,7 @@ def test_every_kind_is_reported_once(
 def test_a_protocol_that_fails_at_once_comes_to_an_end(tmp_path: Path) -> None:
     """Legs that complete nothing use up the episodes that they were drawn with."""
     broken = BY_NAME["mi-two-owners"].plant(tmp_path)
-    options = RunOptions(
-        protocol=str(broken),
-        episodes=40,
-        seed=1,
-        go_on=True,
-        quiet=True,
-        output=tmp_path,
-        no_shrink=True,
-    )
-    assert run(options) == 1
+    assert run(going_on(broken, tmp_path, 40, quiet=True)) == 1
 
 
 def test_the_time_limit_ends_the_look_behind(
@@ -85,16 +75,7 @@ def test_the_time_limit_ends_the_look_behind(
         return look_behind(session)
 
     monkeypatch.setattr(Session, "look_behind", late)
-    options = RunOptions(
-        protocol=str(broken),
-        episodes=1000,
-        seed=1,
-        go_on=True,
-        output=tmp_path,
-        max_seconds=1000,
-        no_shrink=True,
-    )
-    assert run(options) == 1
+    assert run(going_on(broken, tmp_path, 1000, max_seconds=1000)) == 1
     output = capsys.readouterr().out
     assert "stopped after 1000 seconds, as asked; what is behind these failures was not" in output
     assert "\nbehind these failures, without" not in output
@@ -118,16 +99,7 @@ def test_what_makes_legs_fail_is_left_out_behind_them(
     outputs = []
     for jobs in (1, 2):
         output = tmp_path / str(jobs)
-        options = RunOptions(
-            protocol=str(main),
-            episodes=400,
-            seed=1,
-            go_on=True,
-            output=output,
-            jobs=jobs,
-            no_shrink=True,
-        )
-        assert run(options) == 1
+        assert run(going_on(main, output, 400, jobs=jobs)) == 1
         text = capsys.readouterr().out.replace(str(output), "OUT")
         outputs.append(re.sub(r"\n[\d.]+ s: .*", "", text))
     assert outputs[0] == outputs[1]
@@ -147,10 +119,7 @@ def test_a_failing_leg_is_run_again_without_what_makes_it_fail(
     main, left = plant_together(bugs, tmp_path)
     assert not left
     monkeypatch.setattr("tester.campaign.left_out.ROUNDS", 1)
-    options = RunOptions(
-        protocol=str(main), episodes=200, seed=6, go_on=True, output=tmp_path, no_shrink=True
-    )
-    assert run(options) == 1
+    assert run(going_on(main, tmp_path, 200, seed=6)) == 1
     first, alone = capsys.readouterr().out.split(
         "behind the failure of leg 3, without agents on DMA\n"
     )
