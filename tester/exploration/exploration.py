@@ -102,6 +102,7 @@ class Exploration:
 
 @dataclass(frozen=True, slots=True)
 class _Searched:
+    rules: Rules
     end: SearchEnd
     statistics: Statistics
     finding: Finding | None
@@ -109,7 +110,9 @@ class _Searched:
     cells: Mapping[Cell, tuple[Choice, ...]]
     piled_up: tuple[int, int] | None
     interruption: BaseException | None
-    completion_judged: bool = False
+    completion_judged: bool
+    stuck: bool
+    """Whether the finding is a state from which the steps that were made complete nothing."""
 
 
 def explore(
@@ -133,8 +136,13 @@ def explore(
 
     def search(which: Rules, threads: int = jobs) -> _Searched:
         with JointSearch(lambda: NativeSearch(library, system, which), threads) as joint:
-            found = _search(joint, protocol, system, notify, ways=ways, report=threads == 1)
-        return search(which, 1) if found.end is SearchEnd.FOUND and threads > 1 else found
+            found = _search(joint, which, protocol, system, notify, ways=ways, report=threads == 1)
+        if found.end is not SearchEnd.FOUND:
+            return found
+        if found.stuck and which.commuting_steps:
+            # A step that was not made may lead to where the request is completed.
+            return search(replace(which, commuting_steps=False))
+        return search(which, 1) if threads > 1 else found
 
     whole = search(rules)
     if whole.end is SearchEnd.FOUND and rules.local_steps and system.has_local_steps:
@@ -142,29 +150,29 @@ def explore(
         every = replace(rules, local_steps=False)
         full = search(every)
         if full.end is SearchEnd.FOUND:
-            rules, whole = every, full
+            whole = full
     if whole.end not in _PILED or rules.bound:
-        return _result(system, rules, whole)
+        return _result(system, whole)
     complete = None
     for bound in range(1, whole.statistics.under_way + 1):
         part = search(replace(rules, bound=bound))
         if part.end is not SearchEnd.COMPLETE:
             if part.end is SearchEnd.FOUND:
-                return _result(system, replace(rules, bound=bound), part)
+                return _result(system, part)
             whole = replace(whole, interruption=part.interruption)
             break
         complete = bound
-    return replace(_result(system, rules, whole), complete_bound=complete)
+    return replace(_result(system, whole), complete_bound=complete)
 
 
-def _result(system: SmallSystem, rules: Rules, searched: _Searched) -> Exploration:
+def _result(system: SmallSystem, searched: _Searched) -> Exploration:
     verdict = {SearchEnd.COMPLETE: Verdict.EXHAUSTED, SearchEnd.FOUND: Verdict.FOUND}.get(
         searched.end, Verdict.LIMIT
     )
     return Exploration(
         verdict,
         system,
-        rules,
+        searched.rules,
         searched.statistics,
         searched.end,
         finding=searched.finding,
@@ -179,6 +187,7 @@ def _result(system: SmallSystem, rules: Rules, searched: _Searched) -> Explorati
 
 def _search(
     joint: JointSearch,
+    rules: Rules,
     protocol: LoadedProtocol,
     system: SmallSystem,
     notify: Notify | None,
@@ -205,6 +214,7 @@ def _search(
         end = SearchEnd.FOUND
         finding = _no_completion(native, stuck) if report else None
     return _Searched(
+        rules,
         end,
         statistics,
         finding,
@@ -213,6 +223,7 @@ def _search(
         piled_up,
         interruption,
         judged,
+        stuck is not None,
     )
 
 

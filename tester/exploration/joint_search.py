@@ -1,7 +1,7 @@
 """Several native searches that work on one level in threads, each with a system of its own.
 
 Native code runs without Python's lock, so threads are enough. Invariant: between two calls of
-`run` no thread works, and the leader has everything that was found.
+`run` no thread works, and the leader has everything that was found up to the last whole level.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tester.exploration.native_words import SearchEnd
 
 
 class JointSearch:
-    """A leader, and helpers that ``create`` makes; with one job the leader runs alone."""
+    """A leader, and helpers, one a job, which ``create`` makes; with one job it runs alone."""
 
     def __init__(self, create: Callable[[], NativeSearch], jobs: int) -> None:
         with ExitStack() as opened:
             self.leader = opened.enter_context(create())
-            self._helpers = [opened.enter_context(create()) for _ in range(jobs - 1)]
+            self._helpers = [opened.enter_context(create()) for _ in range(jobs if jobs > 1 else 0)]
             for helper in self._helpers:
                 helper.help(self.leader)
             self._pool = opened.enter_context(ThreadPoolExecutor(jobs))
@@ -42,9 +42,7 @@ class JointSearch:
         """Expand at most so many states in each thread, of one level if there are several."""
         if not self._helpers:
             return self.leader.run(budget)
-        working = [
-            self._pool.submit(search.work, budget) for search in (self.leader, *self._helpers)
-        ]
+        working = [self._pool.submit(helper.work, budget) for helper in self._helpers]
         try:
             ends = [each.result() for each in working]
         except BaseException:

@@ -88,6 +88,8 @@ class Statistics:
     state: int
     region_bytes: int
     visited_bytes: int
+    made: int
+    """Steps that were made: all, but for those that commute with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,8 @@ class Rules:
     local_steps: bool = True
     """What commutes with every other step happens at once: see `SmallSystem.served_in_order`, and
     messages whose delivery changes nothing, whenever it happens."""
+    commuting_steps: bool = True
+    """Steps that commute are made in one order only."""
     invariants: tuple[Invariant, ...] = ()
     """Of the author, besides what is always judged."""
     most_edges: int = 1 << 24
@@ -186,6 +190,7 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         ConfigWord.WIDE: rules.wide,
         ConfigWord.TO_REST: rules.to_rest,
         ConfigWord.SPENT: rules.local_steps,
+        ConfigWord.COMMUTING: rules.commuting_steps,
         ConfigWord.PRIVATE: _bits(system.private)[0],
         ConfigWord.INVARIANTS: len(rules.invariants),
         ConfigWord.AGENTS: len(system.agents),

@@ -94,6 +94,8 @@ class StatWord(IntEnum):
     STATE = 9
     REGION_BYTES = 10
     VISITED_BYTES = 11
+    MADE = 12
+    """Steps that were made; the others commute with some of these."""
 
 
 class ConfigWord(IntEnum):
@@ -117,15 +119,17 @@ class ConfigWord(IntEnum):
     TO_REST = 9
     SPENT = 10
     """Whether spent messages are removed."""
-    PRIVATE = 11
+    COMMUTING = 11
+    """Whether steps that commute are made in one order only."""
+    PRIVATE = 12
     """Controllers with private caches, a bit each."""
-    INVARIANTS = 12
-    AGENTS = 13
-    OPERATIONS = 14
-    RENAMINGS = 15
-    ORDERED = 16
-    EAGER = 20
-    WORDS = 24
+    INVARIANTS = 13
+    AGENTS = 14
+    OPERATIONS = 15
+    RENAMINGS = 16
+    ORDERED = 17
+    EAGER = 21
+    WORDS = 25
     """How many there are."""
 
 

@@ -176,6 +176,8 @@ def system_lines(found: Exploration) -> Iterator[str]:
         reductions.append("memory serves its ordered queue at once: no order is lost")
     if rules.local_steps and system.spent:
         reductions.append("acknowledgements that change nothing in any state are not delivered")
+    if rules.commuting_steps:
+        reductions.append("steps that commute are made in one order")
     if system.times:
         reductions.append(f"{len(system.times)} fields of times that only measure are no state")
     if rules.to_rest:
@@ -188,7 +190,8 @@ def system_lines(found: Exploration) -> Iterator[str]:
 def summary(found: Exploration) -> str:
     stats = found.statistics
     return (
-        f"{stats.states:,} states, {stats.steps:,} steps, depth {stats.depth}, "
+        f"{stats.states:,} states, {stats.steps:,} steps ({stats.made:,} made), "
+        f"depth {stats.depth}, "
         f"at most {stats.under_way} messages under way, {len(found.cells)} cells"
     )
 
@@ -274,6 +277,7 @@ def as_json(found: Exploration, namer: Namer, leg: dict[str, object] | None = No
         "system": list(system_lines(found)),
         "states": stats.states,
         "steps": stats.steps,
+        "steps_made": stats.made,
         "depth": stats.depth,
         "under_way": stats.under_way,
         "complete_bound": found.complete_bound,

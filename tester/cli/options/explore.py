@@ -76,6 +76,11 @@ class ExploreOptions(ProtocolOptions):
         "keeps its order, acknowledgements that change nothing.",
         "--local-steps/--no-local-steps",
     )
+    commuting_steps: bool = run_option(
+        True,
+        "Whether steps that commute with each other are made in one order only.",
+        "--commuting-steps/--no-commuting-steps",
+    )
     to_rest: bool = run_option(
         False, "Let a controller run until it has nothing left: faster, and less than all orders."
     )

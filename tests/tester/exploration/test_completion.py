@@ -46,6 +46,7 @@ def test_a_request_in_circles_is_found(jobs: int, tmp_path: Path) -> None:
     found = explore(planted, LOADS, Rules(), jobs=jobs)
     assert found.verdict is Verdict.FOUND and found.finding is not None
     assert (found.finding.kind, len(found.finding.trace)) == (FindingKind.NO_COMPLETION, 1)
+    assert not found.rules.commuting_steps  # all steps have to be known to say so
     _, text = verdict_line(found, Namer(planted, found.system))
     assert text == "a request is outstanding, and no run from there completes any, after 1 steps"
     unjudged = explore(planted, LOADS, Rules(most_edges=0))

@@ -21,7 +21,8 @@ def test_the_same_states_steps_and_cells(jobs: int) -> None:
     one = searched(1, Rules(), Bounds())
     several = searched(jobs, Rules(), Bounds())
     assert several.end is SearchEnd.COMPLETE
-    for name in ("states", "steps", "depth", "code_bytes", "under_way", "frontier", "waiting"):
+    names = ("states", "steps", "made", "depth", "code_bytes", "under_way", "frontier", "waiting")
+    for name in names:
         assert getattr(several.statistics, name) == getattr(one.statistics, name), name
     assert several.cells == one.cells
 

@@ -10,7 +10,13 @@
 // Whether messages of a slot keep their order: a bit each.
 struct SlotOrder {
     u64 bits[WHEEL / 64];
+
+    bool has(u32 slot) const { return bits[slot >> 6] >> (slot & 63) & 1; }
+    void add(u32 slot) { bits[slot >> 6] |= u64{1} << (slot & 63); }
 };
+
+// Consumers that were woken since the step began, a bit each.
+inline u64& woken(Context& x) { return x.wakes[1]; }
 
 inline u32 slot_of_buffer(const Context& x, u32 buffer) {
     return static_cast<u32>(x.s->channels.count) + buffer;
@@ -34,10 +40,14 @@ TINY inline void each_occupied(const Context& x, F visit) {
 
 inline void flight_add(Context& x, Message& item, u64 tick, u32 slot) {
     const EngineState& e = x.s->engine;
-    // What has no latency is there at once, if nothing is under way that it must not overtake.
-    if (tick <= e.now && e.running && !x.wheel[slot].head) {
-        deliver(x, item);
-        return;
+    // What has no latency is there at once, if nothing is under way that it must not overtake. Whether
+    // that is so depends on others, so the step counts as one that reached all.
+    if (tick <= e.now && e.running) {
+        if (!x.wheel[slot].head) {
+            deliver(x, item);
+            return;
+        }
+        woken(x) = ~u64{0};
     }
     wheel_append(x, slot, item);
 }

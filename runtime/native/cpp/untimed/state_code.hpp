@@ -470,7 +470,7 @@ inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
         u32 target = 0;
         const Delivery delivery = slot_delivery(x, slot, target);
         for (; count; count--) wheel_append(x, slot, message_read(code, delivery, target));
-    } else if (count > 1 && !(order.bits[slot >> 6] >> (slot & 63) & 1)) {
+    } else if (count > 1 && !order.has(slot)) {
         write_unordered(code, head);
     } else {
         for (u32 h = head; h; h = of_handle<Message>(x, h).next)
@@ -484,7 +484,7 @@ inline CodePart* part_of_slot(Coder<Reader>& code, const SlotOrder&, u32 slot) {
 // The order in which messages without order are written depends on what is known of their values.
 inline const CodePart* part_of_slot(const Coder<Writer>& code, const SlotOrder& order, u32 slot) {
     const WheelSlot& list = code.x.wheel[slot];
-    const bool sorted = !(order.bits[slot >> 6] >> (slot & 63) & 1) && list.head != list.tail;
+    const bool sorted = !order.has(slot) && list.head != list.tail;
     return !code.origin || sorted ? nullptr : code.origin->of_slot(slot, list);
 }
 

@@ -30,9 +30,6 @@ inline bool has_ready(const Context& x, u32 id) {
     return false;
 }
 
-// Consumers that were woken since the step began, a bit each.
-inline u64& woken(Context& x) { return x.wakes[1]; }
-
 // Let requesters and clients do all they have to.
 inline void run_clients(Context& x) {
     EngineState& e = x.s->engine;
@@ -202,8 +199,10 @@ inline void step(Context& x, const StepRules& rules, Choice choice) {
 // Everything that may be delivered, go off or be woken. Returns how many.
 inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room) {
     u32 count = 0;
+    for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
+        out[count++] = {ChoiceKind::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
     each_occupied(x, [&](u32 slot) {
-        const bool ordered = rules.order.bits[slot >> 6] >> (slot & 63) & 1;
+        const bool ordered = rules.order.has(slot);
         u8 place = 0;
         for (u32 h = x.wheel[slot].head; h && count < room; h = of_handle<Message>(x, h).next) {
             out[count++] = {ChoiceKind::DELIVER, static_cast<u8>(slot), place++, 0};
@@ -219,7 +218,5 @@ inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room
                                 0};
         }
     }
-    for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
-        out[count++] = {ChoiceKind::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
     return count;
 }

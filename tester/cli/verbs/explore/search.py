@@ -58,6 +58,7 @@ def explore(options: ExploreOptions) -> int:
         options.to_rest,
         options.eager_memory,
         options.local_steps,
+        options.commuting_steps,
         read_invariants(protocol, locate(name)[0], options.invariants),
         steps_that_fit(),
     )

@@ -4,8 +4,8 @@
 
 #pragma once
 
+#include "exploration/joint_search.hpp"
 #include "exploration/random_walk.hpp"
-#include "exploration/search.hpp"
 
 // Behind a configuration there are for each operation kind, scope and target; for each agent requester, operations and whether
 // it is relaxed; for each renaming the new numbers of controllers, lines and agents; for each invariant how
@@ -28,7 +28,7 @@ inline void set_bits(SlotOrder& slots, const Context& x, const u64* buffers) {
     for (u32 i = 0; i < x.s->buffers; i++) {
         if (!(buffers[i >> 6] >> (i & 63) & 1)) continue;
         const u32 slot = slot_of_buffer(x, i);
-        slots.bits[slot >> 6] |= u64{1} << (slot & 63);
+        slots.add(slot);
     }
 }
 
@@ -38,18 +38,18 @@ inline void set_rules(Model& m, const u64* config) {
     set_bits(rules.order, x, config + CONFIG_ORDERED);
     set_bits(rules.eager, x, config + CONFIG_EAGER);
     for (u32 i = 0; i < x.s->channels.count; i++) {
-        if (x.channels[i].order) rules.order.bits[i >> 6] |= u64{1} << (i & 63);
+        if (x.channels[i].order) rules.order.add(i);
         x.channels[i].order = 0;  // of arrivals in time
     }
     for (u32 i = 0; i < x.s->ports; i++) {
         const u32 slot = slot_of_port(x, i);
-        if (x.ports[i].ordered) rules.order.bits[slot >> 6] |= u64{1} << (slot & 63);
+        if (x.ports[i].ordered) rules.order.add(slot);
     }
     rules.to_rest = config[CONFIG_TO_REST] != 0;
     for (u32 slot = 0; config[CONFIG_SPENT] && slot < slot_of_port(x, 0); slot++) {
         u32 target = 0;
         slot_delivery(x, slot, target);
-        if (may_be_spent(m.x, target)) rules.spent.bits[slot >> 6] |= u64{1} << (slot & 63);
+        if (may_be_spent(m.x, target)) rules.spent.add(slot);
     }
 }
 
@@ -140,6 +140,7 @@ inline bool configure(Search& s, const u64* config) {
     a.operation_count = static_cast<u32>(config[CONFIG_OPERATIONS]);
     s.most_states = config[CONFIG_MOST_STATES];
     s.edges.most = config[CONFIG_MOST_EDGES];
+    s.commuting = config[CONFIG_COMMUTING] != 0;
     m.private_caches = config[CONFIG_PRIVATE];
     const bool fits =
         slots_in_use(m.x) < WHEEL && system.topology.nodes <= 32 && system.engine.consumers < 64 &&
@@ -159,6 +160,7 @@ inline bool configure(Search& s, const u64* config) {
         Controller& c = controller(m.x, id);
         c.transitions_per_cycle = 1;
         c.limit = c.max_transitions = 1;
+        if (c.has_memory) m.memories |= u64{1} << id;
     }
     if (system.trouble || !set_renamings(m, config[CONFIG_RENAMINGS], at)) return false;
     if (!set_invariants(m.invariants, config[CONFIG_INVARIANTS], at)) return false;
@@ -192,6 +194,7 @@ SLICC_API void slicc_explore_close(void* search) {
     s->ways.close();
     s->level.close();
     s->next_level.close();
+    s->arrivals.close();
     s->edges.close();
     free(s);
 }
@@ -278,10 +281,11 @@ SLICC_API u64 slicc_explore_outcomes(void* search, u64* registers, u32* states, 
 }
 
 inline void write_statistics(const Search& s, u64* stats) {
-    stats[STAT_STATES] = s.parents.count;
+    stats[STAT_STATES] = s.visited->added;
     stats[STAT_STEPS] = s.steps;
+    stats[STAT_MADE] = s.made;
     stats[STAT_DEPTH] = s.depth ? s.depth - 1 : 0;
-    stats[STAT_WAITING] = s.parents.count - s.expanded;
+    stats[STAT_WAITING] = s.visited->added - s.expanded;
     stats[STAT_CODE_BYTES] = s.code_bytes;
     stats[STAT_VISITED_BYTES] =
         s.visited->bytes() + s.parents.count * sizeof(u32) + s.ways.count * sizeof(u16);
@@ -303,8 +307,8 @@ SLICC_API i64 slicc_explore_run(void* search, u64 budget, u64* stats) {
 
 // ---------------------------------------------------------------- several searches
 
-// A search at its first state helps another one from now on: each runs `slicc_explore_work` in a
-// thread of the host, until all of them return SEARCH_COMPLETE.
+// A search at its first state helps another one from now on: each helper runs `slicc_explore_work` in
+// a thread of the host, until all of them return SEARCH_COMPLETE. The leader itself does not.
 SLICC_API void slicc_explore_help(void* helper, void* leader) {
     Search& s = *static_cast<Search*>(helper);
     s.leader = static_cast<Search*>(leader);
@@ -327,8 +331,9 @@ SLICC_API i64 slicc_explore_level(void* leader, void* const* helpers, u64 count,
         Search& helper = *static_cast<Search*>(helpers[i]);
         if (!s.end) s.end = helper.end;
         if (helper.m.refused && !s.m.refused) s.m.refused = helper.m.refused;
-        if (!merge_helper(s, helper)) s.end = SEARCH_MEMORY;
+        merge_counts(s, helper);
     }
+    if ((complete || s.end) && !merge_found(s, helpers, count)) s.end = SEARCH_MEMORY;
     if (!s.end && complete && !next_level(s)) s.end = SEARCH_COMPLETE;
     write_statistics(s, stats);
     return s.end;

@@ -7,8 +7,8 @@
 
 #pragma once
 
+#include "exploration/sequence.hpp"
 #include "exploration/shared_numbers.hpp"
-#include "exploration/visited.hpp"
 
 // What has to be known of all steps; nothing any more once there are more than `most`.
 //
@@ -51,15 +51,14 @@ struct Edges {
         const u64 there = (print & ~u64{1}) | u64{completed};
         if (to.count == most || !to.add(there) || !from.add(state << 1 | outstanding)) drop();
     }
-    // What a helper has of a level.
+    // The steps of a helper.
     void append(Edges& other) {
         if (!most) return;
         if (!other.most || to.count + other.to.count > most ||
             !to.append(other.to.items, other.to.count) ||
-            !from.append(other.from.items, other.from.count) ||
-            !prints.append(other.prints.items, other.prints.count))
+            !from.append(other.from.items, other.from.count))
             drop();
-        other.to.count = other.from.count = other.prints.count = 0;
+        other.to.count = other.from.count = 0;
     }
     u64 bytes() const {
         return to.count * sizeof(u64) + from.count * sizeof(u32) + prints.count * sizeof(u64);

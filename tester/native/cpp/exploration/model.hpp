@@ -17,6 +17,22 @@
 
 inline constexpr u32 MOST_RENAMINGS = 64;
 
+// A choice in a word.
+inline u16 packed(Choice c) {
+    const u32 rest =
+        c.kind == ChoiceKind::ISSUE ? c.what << 8 | c.which << 4 | c.where : c.what << 5 | c.which;
+    return static_cast<u16>(c.kind << 13 | rest);
+}
+
+inline Choice unpacked(u16 word) {
+    const u8 kind = static_cast<u8>(word >> 13);
+    if (kind == ChoiceKind::ISSUE) {
+        return {kind, static_cast<u8>(word >> 8 & 31), static_cast<u8>(word >> 4 & 15),
+                static_cast<u8>(word & 15)};
+    }
+    return {kind, static_cast<u8>(word >> 5 & 255), static_cast<u8>(word & 31), 0};
+}
+
 struct Code {
     u8 bytes[MOST_CODE];
     u64 count;
@@ -42,6 +58,7 @@ struct Model {
     u32 renaming_count = 0;
     KeyPlan key_plan;
     u64 private_caches = 0;  // controllers with them, where one writer excludes readers
+    u64 memories = 0;        // controllers that hand requests to memory
     Invariants invariants;
     Origin origin;
     u64 steps[MOST_STEPS * STEP_WORDS];
@@ -203,6 +220,7 @@ inline bool two_writers(const Context& x, u32 lines, u64 owners) {
 inline void model_apply(Model& m, Choice choice) {
     m.agents.finding = FOUND_NOTHING;
     m.agents.completed = false;
+    m.agents.asked = 0;
     m.x.steps = m.steps;
     m.x.steps_room = MOST_STEPS;
     m.x.steps_written = 0;

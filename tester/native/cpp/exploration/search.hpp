@@ -1,36 +1,27 @@
 // Breadth first over all states of a model.
 //
-// Several searches may work on the level of one of them, its leader: each has a system of its own and
-// keeps what it finds until the level is complete. Invariant: states are numbered in the order in which
+// Several searches may work on the level of another one, their leader: see joint_search.hpp. Invariant: states are numbered in the order in which
 // they were found, level by level, so a state's parent has a smaller number and the way back over
 // parents is a shortest way. A state waits for its turn as its code.
 
 #pragma once
 
+#include "exploration/commuting.hpp"
 #include "exploration/completion.hpp"
 #include "exploration/model.hpp"
-#include "exploration/visited.hpp"
-
-inline u16 packed(Choice c) {
-    const u32 rest =
-        c.kind == ChoiceKind::ISSUE ? c.what << 8 | c.which << 4 | c.where : c.what << 5 | c.which;
-    return static_cast<u16>(c.kind << 13 | rest);
-}
-
-inline Choice unpacked(u16 word) {
-    const u8 kind = static_cast<u8>(word >> 13);
-    if (kind == ChoiceKind::ISSUE) {
-        return {kind, static_cast<u8>(word >> 8 & 31), static_cast<u8>(word >> 4 & 15),
-                static_cast<u8>(word & 15)};
-    }
-    return {kind, static_cast<u8>(word >> 5 & 255), static_cast<u8>(word & 31), 0};
-}
+#include "exploration/visited/states.hpp"
 
 // Where a transition was made first.
 struct FirstHit {
     u32 state;  // + 1
     u16 choice;
     u16 unused;
+};
+
+// Of a state that a helper found.
+struct Arrival {
+    Fingerprint print;
+    u64 order;  // of the step
 };
 
 // What the registers of a script held when all programs had ended, and a first state of that.
@@ -51,15 +42,20 @@ struct Search {
     u64 taken = 0;                     // and how many are left
     Sequence<u32> parents;
     Sequence<u16> ways;
-    Sequence<u8> level;  // codes behind their lengths
+    Sequence<u8> level;  // codes, each between its head and what is asleep there
     Sequence<u8> next_level;
-    u64 at = 0;                // of the next code in `level` that nothing works on
-    u32 next = 0;              // whose code that is
-    u32 state = 0;             // that is expanded
-    bool outstanding = false;  // whether anything is in it
-    u64 expanded = 0;          // states
+    Sequence<Arrival> arrivals;  // of a helper: of what `parents`, `ways` and `next_level` have
+    u64 at = 0;                  // of the next code in `level` that nothing works on
+    u32 next = 0;                // whose code that is
+    u32 state = 0;               // that is expanded
+    bool outstanding = false;    // whether anything is in it
+    u64 expanded = 0;            // states
     u64 depth = 0;
     u64 steps = 0;
+    u64 made = 0;            // of the steps
+    bool commuting = false;  // whether those that commute are made in one order only
+    Siblings siblings;       // steps out of the state that is expanded
+    u64 under_way = 0;       // messages there
     u64 code_bytes = 0;
     u64 most_under_way = 0;
     u64 withheld = 0;  // states in which the bound forbade beginnings
@@ -76,14 +72,42 @@ struct Search {
     SearchEnd end = SEARCH_CONTINUES;
 };
 
-inline bool enqueue(Search& s, const Code& code, u32 parent, u16 way) {
-    const u16 length = static_cast<u16>(code.count);
-    u8 head[2];
-    __builtin_memcpy(head, &length, 2);
+// What stands in front of a code that waits.
+struct Head {
+    u16 code;    // bytes
+    u16 asleep;  // steps; they stand behind the code
+
+    u64 bytes() const { return sizeof(Head) + code + asleep * sizeof(Reach); }
+};
+
+inline Head head_at(const Search& s, u64 at) {
+    Head head;
+    __builtin_memcpy(&head, s.level.items + at, sizeof head);
+    return head;
+}
+
+// `resting`: which siblings are asleep there, a bit each.
+inline bool enqueue(Search& s, const Code& code, u32 parent, u16 way, u64 resting,
+                    const Renaming& renaming) {
+    const Head head = {static_cast<u16>(code.count),
+                       static_cast<u16>(__builtin_popcountll(resting))};
+    Sequence<u8>& to = s.next_level;
     s.waiting++;
-    s.code_bytes += code.count;
-    return s.parents.add(parent) && s.ways.add(way) && s.next_level.append(head, 2) &&
-           s.next_level.append(code.bytes, code.count) && s.next_level.reserve(BITS_ROOM);
+    s.code_bytes += head.bytes();
+    if (!s.parents.add(parent) || !s.ways.add(way) || !to.reserve(head.bytes() + BITS_ROOM))
+        return false;
+    const auto put = [&](const void* from, u64 bytes) {
+        __builtin_memcpy(to.items + to.count, from, bytes);
+        to.count += bytes;
+    };
+    put(&head, sizeof head);
+    put(code.bytes, code.count);
+    for (; resting; resting &= resting - 1) {
+        const u32 which = static_cast<u32>(__builtin_ctzll(resting));
+        const Reach one = renamed_reach(s.m.x, s.m.agents, renaming, s.siblings.reach[which]);
+        put(&one, sizeof one);
+    }
+    return true;
 }
 
 inline void note_hits(Search& s, u32 state, u16 way) {
@@ -101,14 +125,20 @@ inline void note_hits(Search& s, u32 state, u16 way) {
 struct Made {
     Code code;
     Fingerprint fingerprint;
+    u64 order;     // of the step
+    u32 renaming;  // under which it is written
+    u64 resting;   // siblings that are asleep there, a bit each
     u16 way;
 };
 
 // One step out of the state as it stands. False: it ends the search.
-inline bool make_one(Search& s, Choice choice, Made& made) {
+inline bool make_one(Search& s, u32 which, Made& made) {
     Model& m = s.m;
+    const Choice choice = s.siblings.choices[which];
     model_apply(m, choice);
     s.steps++;
+    s.made++;
+    made.order = step_order(s.state, which);
     made.way = packed(choice);
     note_hits(s, s.state, made.way);
     if (!m.refused && m.agents.finding) {
@@ -117,7 +147,7 @@ inline bool make_one(Search& s, Choice choice, Made& made) {
         return false;
     }
     if (m.x.s->messages.live > s.most_under_way) s.most_under_way = m.x.s->messages.live;
-    if (!m.refused) model_save(m, made.code);
+    if (!m.refused) made.renaming = model_save(m, made.code);
     if (m.refused) {
         s.end = SEARCH_REFUSED;
         return false;
@@ -125,20 +155,24 @@ inline bool make_one(Search& s, Choice choice, Made& made) {
     made.fingerprint = fingerprint(made.code.bytes, made.code.count);
     s.edges.step(s.state, s.outstanding, made.fingerprint.low, m.agents.completed);
     s.visited->prefetch(made.fingerprint);
+    made.resting = s.commuting ? s.siblings.made(m, which, s.under_way) : 0;
     return true;
 }
 
 // Keep it if it is new. The system stands there still if there are invariants.
 inline void keep_made(Search& s, const Made& made) {
-    const Visited::Added added = s.visited->add(made.fingerprint);
+    const Visited::Added added = s.visited->add(made.fingerprint, made.order);
     if (added == Visited::OLD) return;
-    s.edges.state(made.fingerprint.low);
-    if (added == Visited::FULL || !enqueue(s, made.code, s.state, made.way)) {
+    const u64 states = added == Visited::NEW ? s.visited->count_new() : 0;
+    if (!s.visited->shared) s.edges.state(made.fingerprint.low);
+    const bool noted = !s.visited->shared || s.arrivals.add({made.fingerprint, made.order});
+    if (added == Visited::FULL || !noted ||
+        !enqueue(s, made.code, s.state, made.way, made.resting, s.m.renamings[made.renaming])) {
         s.end = SEARCH_MEMORY;
     } else if (model_judge_invariants(s.m)) {
         s.end = SEARCH_FOUND;
         s.found_choice = made.way;
-    } else if (s.visited->count_new() >= s.most_states) {
+    } else if (states >= s.most_states) {
         s.end = SEARCH_FULL;
     }
 }
@@ -161,14 +195,34 @@ inline bool note_outcome(Search& s) {
     return s.outcomes.add(made);
 }
 
-inline void expand(Search& s, const u8* code) {
+// What may be begun, and behind that what may move: steps in front are asleep more often behind the
+// others, and beginnings commute with most. Returns how many move.
+inline u32 all_choices(Search& s) {
     Model& m = s.m;
-    Choice choices[MOST_CHOICES];
+    Siblings& all = s.siblings;
+    s.under_way = m.x.s->messages.live;
+    all.count = 0;
+    if (m.agents.bound && s.under_way >= m.agents.bound) {
+        s.withheld++;
+    } else {
+        all.count = beginnings(m.x, m.agents, all.choices, MOST_CHOICES);
+    }
+    const u32 moving =
+        moves(m.x, m.agents.rules, all.choices + all.count, MOST_CHOICES - all.count);
+    all.count += moving;
+    return moving;
+}
+
+inline void expand(Search& s, const u8* entry) {
+    Model& m = s.m;
+    Siblings& all = s.siblings;
+    Head head;
+    __builtin_memcpy(&head, entry, sizeof head);
+    const u8* const code = entry + sizeof head;
     model_load(m, code);
     s.outstanding = anything_outstanding(m.agents);
     s.edges.expand();
-    const u32 delivered = moves(m.x, m.agents.rules, choices, MOST_CHOICES);
-    if (!delivered) {
+    if (!all_choices(s)) {
         const FindingKind rest = model_judge_rest(m);
         if (rest) {
             m.agents.finding = FOUND_NOTHING;
@@ -182,29 +236,30 @@ inline void expand(Search& s, const u8* code) {
             return;
         }
     }
-    u32 count = delivered;
-    if (m.agents.bound && m.x.s->messages.live >= m.agents.bound) {
-        s.withheld++;
-    } else {
-        count += beginnings(m.x, m.agents, choices + count, MOST_CHOICES - count);
-    }
-    if (count == MOST_CHOICES) {
+    if (all.count == MOST_CHOICES) {
         m.refused = "more than 511 choices in a state";
         s.end = SEARCH_REFUSED;
         return;
     }
-    if (count > 1 && !model_keep(m)) {
+    if (all.count > 1 && !model_keep(m)) {
         s.end = SEARCH_MEMORY;
         return;
     }
+    all.begin(code + head.code, head.asleep);
     Made made;
-    for (u32 i = 0; i < count && make_one(s, choices[i], made); i++) {
+    for (u32 i = 0; i < all.count; i++) {
+        if (all.is_asleep(i)) {
+            s.steps++;
+            if (all.reach[i].completed) s.edges.step(s.state, s.outstanding, 0, true);
+            continue;
+        }
+        if (!make_one(s, i, made)) return;
         // What is found in the table comes meanwhile.
         const bool judged = m.invariants.count != 0;
-        if (!judged && i + 1 < count) model_come_back(m);
+        if (!judged && i + 1 < all.count) model_come_back(m);
         keep_made(s, made);
         if (s.end) return;
-        if (judged && i + 1 < count) model_come_back(m);
+        if (judged && i + 1 < all.count) model_come_back(m);
     }
 }
 
@@ -222,12 +277,6 @@ inline bool next_level(Search& s) {
 
 inline constexpr u64 TAKEN_AT_ONCE = 64;  // states of a level
 
-inline u64 code_length(const Search& s, u64 at) {
-    u16 length;
-    __builtin_memcpy(&length, s.level.items + at, 2);
-    return length;
-}
-
 // Take some states of the leader's level that nothing works on. False: there are none left.
 inline bool take_states(Search& s) {
     Search& leader = *s.leader;
@@ -235,7 +284,7 @@ inline bool take_states(Search& s) {
     s.taken_at = leader.at;
     s.state = leader.next;
     for (s.taken = 0; s.taken < TAKEN_AT_ONCE && leader.at < leader.level.count; s.taken++)
-        leader.at += 2 + code_length(leader, leader.at);
+        leader.at += head_at(leader, leader.at).bytes();
     leader.next += static_cast<u32>(s.taken);
     __atomic_store_n(&leader.turn, 0, __ATOMIC_RELEASE);
     return s.taken;
@@ -248,40 +297,18 @@ inline SearchEnd search_work(Search& s, u64 budget) {
     for (; budget; budget--) {
         if (__atomic_load_n(&leader.stop, __ATOMIC_RELAXED)) break;
         if (!s.taken && !take_states(s)) return SEARCH_COMPLETE;
-        expand(s, leader.level.items + s.taken_at + 2);
+        expand(s, leader.level.items + s.taken_at);
         if (s.end) {
             s.found_state = s.state;
             __atomic_store_n(&leader.stop, 1, __ATOMIC_RELAXED);
             break;
         }
-        s.taken_at += 2 + code_length(leader, s.taken_at);
+        s.taken_at += head_at(leader, s.taken_at).bytes();
         s.taken--;
         s.state++;
         s.expanded++;
     }
     return s.end;
-}
-
-// What a helper found becomes the leader's. False: no memory.
-inline bool merge_helper(Search& s, Search& helper) {
-    const u64 first = s.parents.count;
-    if (!s.parents.append(helper.parents.items, helper.parents.count) ||
-        !s.ways.append(helper.ways.items, helper.ways.count) ||
-        !s.next_level.append(helper.next_level.items, helper.next_level.count))
-        return false;
-    for (u64 i = 0; i < s.hit_count; i++) {
-        if (!s.hits[i].state) s.hits[i] = helper.hits[i];
-    }
-    s.edges.append(helper.edges);
-    s.waiting += s.parents.count - first;
-    s.steps += helper.steps;
-    s.code_bytes += helper.code_bytes;
-    s.withheld += helper.withheld;
-    s.expanded += helper.expanded;
-    if (helper.most_under_way > s.most_under_way) s.most_under_way = helper.most_under_way;
-    helper.steps = helper.code_bytes = helper.withheld = helper.waiting = helper.expanded = 0;
-    helper.parents.count = helper.ways.count = helper.next_level.count = 0;
-    return true;
 }
 
 // Expand at most `budget` states, alone.
@@ -300,8 +327,8 @@ inline bool search_begin(Search& s) {
     model_save(s.m, code);
     if (s.m.refused) return false;
     const Fingerprint print = fingerprint(code.bytes, code.count);
-    s.visited->add(print);
+    s.visited->add(print, 0);
     s.visited->added = 1;
     s.edges.state(print.low);
-    return enqueue(s, code, 0, 0);
+    return enqueue(s, code, 0, 0, 0, s.m.renamings[0]);
 }

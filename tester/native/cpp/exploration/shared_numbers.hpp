@@ -61,14 +61,15 @@ enum ConfigWord : u32 {
     CONFIG_WIDE = 8,
     CONFIG_TO_REST = 9,
     CONFIG_SPENT = 10,
-    CONFIG_PRIVATE = 11,
-    CONFIG_INVARIANTS = 12,
-    CONFIG_AGENTS = 13,
-    CONFIG_OPERATIONS = 14,
-    CONFIG_RENAMINGS = 15,
-    CONFIG_ORDERED = 16,
-    CONFIG_EAGER = 20,
-    CONFIG_WORDS = 24,
+    CONFIG_COMMUTING = 11,
+    CONFIG_PRIVATE = 12,
+    CONFIG_INVARIANTS = 13,
+    CONFIG_AGENTS = 14,
+    CONFIG_OPERATIONS = 15,
+    CONFIG_RENAMINGS = 16,
+    CONFIG_ORDERED = 17,
+    CONFIG_EAGER = 21,
+    CONFIG_WORDS = 25,
 };
 
 // What an operation is about: ``Target`` of exploration/agents/agents.hpp.
@@ -106,8 +107,9 @@ enum StatWord : u32 {
     STAT_STATE = 9,
     STAT_REGION_BYTES = 10,
     STAT_VISITED_BYTES = 11,
+    STAT_MADE = 12,
 };
-inline constexpr u32 STAT_WORDS = 12;
+inline constexpr u32 STAT_WORDS = 13;
 
 // The head of a script.
 enum ThreadWord : u32 {

@@ -17,6 +17,11 @@ inline constexpr u32 AGENT_SLOTS = 1 + MOST_LOCATIONS;
 inline constexpr u32 MOST_OPERATIONS = 16;
 inline constexpr u64 RELEASE_SEQUENCE = u64{1} << 40;  // behind all stores of its agent
 
+// Places whose values are asked for: locations, and behind them the words of lines.
+inline constexpr u32 WORD_PLACE = MOST_LOCATIONS;
+inline constexpr u16 ALL_PLACES = 0xffff;
+static_assert(WORD_PLACE + MAX_LINES <= 16);
+
 struct Operation {
     u8 kind;  // AccessKind
     u8 scope;
@@ -47,6 +52,9 @@ struct AgentsState {
     u32 found_agent, found_where, found_value;
     bool out_of_tokens;
     bool completed;  // a request
+    u16 asked;       // places whose values it asked for, or told of: a bit each
+
+    void ask(u32 place) { asked = static_cast<u16>(asked | 1u << place); }
 };
 
 struct Agents : AgentsState {
@@ -192,6 +200,7 @@ inline void script_got(Agents& a, const Access& access, u64 stored) {
 
 inline void client_loaded(Context& x, Access& access, u64, u32, const u8* bytes) {
     Agents& a = agents_of(x);
+    a.ask(access.where);
     const u64 got = load_bytes(bytes + (access_addresses(x, access)[0] & LINE_MASK), access.size);
     const u32 value = static_cast<u32>(got);
     if (UNLIKELY(a.script.used)) {
@@ -204,13 +213,16 @@ inline void client_loaded(Context& x, Access& access, u64, u32, const u8* bytes)
 
 inline void client_stored(Context& x, Access& access, u64, u32) {
     Agents& a = agents_of(x);
+    a.ask(access.where);
     a.oracle.store_accepted(access.agent, access.where);
     if (a.oracle.relaxed >> access.agent & 1 && a.current[access.agent] == access.slot + 1)
         a.current[access.agent] = 0;
 }
 
 inline void client_store_completed(Context& x, Access& access, u64, u32) {
-    agents_of(x).oracle.store_performed(access.agent, access.where);
+    Agents& a = agents_of(x);
+    a.ask(access.where);
+    a.oracle.store_performed(access.agent, access.where);
     access_ended(x, access);
 }
 
@@ -220,6 +232,7 @@ inline void client_atomic_done(Context& x, Access& access, u64, const u64* old, 
         if (values) script_got(a, access, old[0]);
         return access_ended(x, access);
     }
+    a.ask(WORD_PLACE + access.where);
     Words& word = a.word[access.where];
     const u32 mine = static_cast<u32>(access_operation(x, access, 0).operand);
     u32 begun = 0;

@@ -26,7 +26,7 @@ inline bool may_begin(Context& x, const Agents& a, u32 agent, u32 op, u32 where)
     if (r.queue != NIL && o.kind != AccessKind::ACQUIRE && o.kind != AccessKind::RELEASE) {
         // In a queue that keeps its order, what is under way arrives first.
         const u32 slot = slot_of_buffer(x, r.queue);
-        if (a.rules.order.bits[slot >> 6] >> (slot & 63) & 1 && x.wheel[slot].head) return false;
+        if (a.rules.order.has(slot) && x.wheel[slot].head) return false;
     }
     return port_is_free(x, r, o.kind);
 }
@@ -121,12 +121,20 @@ inline void note_beginning(Agents& a, const Access& access) {
     const u32 agent = access.agent;
     if (UNLIKELY(a.script.used)) return;
     switch (access.kind) {
-        case AccessKind::LOAD: a.oracle.begin_load(agent, access.where); break;
+        case AccessKind::LOAD:
+            a.ask(access.where);
+            a.oracle.begin_load(agent, access.where);
+            break;
         case AccessKind::STORE:
+            a.ask(access.where);
             if (!a.oracle.begin_store(agent, access.where)) a.out_of_tokens = true;
             break;
-        case AccessKind::ACQUIRE: a.oracle.acquire(agent); break;
+        case AccessKind::ACQUIRE:
+            a.asked = ALL_PLACES;
+            a.oracle.acquire(agent);
+            break;
         case AccessKind::ATOMIC: {
+            a.ask(WORD_PLACE + access.where);
             Words& word = a.word[access.where];
             word.begun[agent]++;
             word.needed[agent] = word.done;

@@ -5,29 +5,7 @@
 
 #pragma once
 
-#include <stdlib.h>
-
-#include "sim/prng.hpp"
-
-struct Fingerprint {
-    u64 low;
-    u64 high;
-};
-
-// Of bytes behind which there are zeros up to a whole number of pairs of words.
-inline Fingerprint fingerprint(const u8* bytes, u64 count) {
-    u64 a = count * GOLDEN + 0x8f3a91c2d4e5b617;
-    u64 b = ~count * 0xd6e8feb86659fd93;
-    for (const u8* const end = bytes + count; bytes < end; bytes += 16) {
-        u64 words[2];
-        __builtin_memcpy(words, bytes, sizeof words);
-        const u128 left = u128{a ^ words[0]} * (0x9fb21c651e98df25 ^ words[1]);
-        const u128 right = u128{b ^ words[1]} * (0xa0761d6478bd642f ^ words[0]);
-        a = static_cast<u64>(left) ^ static_cast<u64>(left >> 64) ^ b;
-        b = static_cast<u64>(right) ^ static_cast<u64>(right >> 64);
-    }
-    return {mix64(a ^ mix64(b)), mix64(b + GOLDEN * a)};
-}
+#include "exploration/visited/first_found.hpp"
 
 // Open addressing in the order of fingerprints: one stands at the place that its value says, or behind
 // it, and none is larger than a later one. So a search ends at the first larger one, growing is one pass
@@ -87,7 +65,7 @@ struct Visited {
             return true;
         }
     }
-    enum Added { OLD, NEW, FULL };
+    enum Added { OLD, NEW, FULL, EARLIER };
 
     Added add(Fingerprint f) {
         if (!f.low) f.low = 1;
@@ -113,6 +91,7 @@ struct Visited {
 struct SharedVisited {
     static constexpr u32 PARTS = 64;
     Visited parts[PARTS];
+    FirstFound level[PARTS];  // states of the next one, if several searches add them
     u32 locks[PARTS];
     u64 added;  // to all of them
     bool shared;
@@ -125,6 +104,10 @@ struct SharedVisited {
     }
     void close() {
         for (Visited& part : parts) part.close();
+        begin_level();
+    }
+    void begin_level() {
+        for (FirstFound& part : level) part.clear();
     }
     u64 bytes() const {
         u64 all = 0;
@@ -133,41 +116,27 @@ struct SharedVisited {
     }
     static u32 part_of(Fingerprint f) { return static_cast<u32>(f.high >> 58); }
     void prefetch(Fingerprint f) const { parts[part_of(f)].prefetch(f.low); }
-    Visited::Added add(Fingerprint f) {
+    // What states are told apart by.
+    Fingerprint kept(Fingerprint f) const {
+        return parts[0].words == 2 ? f : Fingerprint{f.low, u64{part_of(f)}};
+    }
+    // `order`: the place of the step among all; EARLIER: the state was found, but by later ones.
+    Visited::Added add(Fingerprint f, u64 order) {
         const u32 which = part_of(f);
         if (!shared) return parts[which].add(f);
         while (__atomic_exchange_n(&locks[which], 1, __ATOMIC_ACQUIRE)) {}
-        const Visited::Added result = parts[which].add(f);
+        Visited::Added result = parts[which].add(f);
+        if (result == Visited::NEW) {
+            if (!level[which].add(kept(f), order)) result = Visited::FULL;
+        } else if (result == Visited::OLD && level[which].improve(kept(f), order)) {
+            result = Visited::EARLIER;
+        }
         __atomic_store_n(&locks[which], 0, __ATOMIC_RELEASE);
         return result;
     }
+    bool is_first(Fingerprint f, u64 order) const {
+        return level[part_of(f)].is_first(kept(f), order);
+    }
     // How many states there are with a new one.
     u64 count_new() { return shared ? __atomic_add_fetch(&added, 1, __ATOMIC_RELAXED) : ++added; }
-};
-
-// Things one behind the other.
-template <class T>
-struct Sequence {
-    T* items = nullptr;
-    u64 count = 0;
-    u64 room = 0;
-
-    void close() { free(items); }
-    bool reserve(u64 more) {
-        if (count + more <= room) return true;
-        u64 wanted = room + room / 8 + 1024;
-        if (wanted < count + more) wanted = count + more;
-        T* moved = static_cast<T*>(realloc(items, wanted * sizeof(T)));
-        if (!moved) return false;
-        items = moved;
-        room = wanted;
-        return true;
-    }
-    bool append(const T* from, u64 number) {
-        if (!reserve(number)) return false;
-        __builtin_memcpy(items + count, from, number * sizeof(T));
-        count += number;
-        return true;
-    }
-    bool add(T item) { return append(&item, 1); }
 };
