@@ -115,7 +115,7 @@ class _Token:
             self.over,
             older,
             tuple(sorted(self.may)),
-            tuple(sorted(self.before & self.may)),
+            tuple(sorted(self.before)),
         )
 
 

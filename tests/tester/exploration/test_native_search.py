@@ -96,7 +96,7 @@ GPU_SYSTEM = Bounds(locations=1)
 SYSTEMS = {
     ("MSI_Snoop", Bounds()): (1_740, 4_519),
     ("MSI", Bounds()): (8_433, 24_054),
-    ("MSI", Bounds(caches=3, locations=1)): (55_683, 189_938),
+    ("MSI", Bounds(caches=3, locations=1)): (55_807, 190_380),
     ("MI", Bounds()): (1_566, 3_966),
     ("MESI_Two_Level", Bounds()): (13_084, 42_650),
     ("MOESI_AMD_Base", Bounds(caches=1)): (991, 5_407),

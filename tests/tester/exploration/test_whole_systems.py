@@ -16,18 +16,18 @@ SCOPES = ("load", "store", "atomic", "acquire", "load.slc", "store.slc")
 ATOMICS = ("load", "store", "atomic", "acquire")
 WRITE_BACK: Final = (("machine.TCC.parameters.WB", True),)
 SYSTEMS: Final = {
-    "MSI-4x1": ("MSI", Bounds(caches=4, locations=1), 3_755_071, 15_560_600),
+    "MSI-4x1": ("MSI", Bounds(caches=4, locations=1), 3_841_271, 15_912_185),
     "MSI-2x2": ("MSI", Bounds(lines=2, locations=1), 378_090, 1_385_341),
     "MESI-DMA-fetch": (
         "MESI_Two_Level",
         Bounds(locations=1, engines=True, operations=("load", "store", "fetch")),
-        4_649_563,
-        16_927_422,
+        5_230_229,
+        19_125_262,
     ),
-    "MSI-3x1": ("MSI", Bounds(caches=3, locations=1), 55_683, 189_938),
+    "MSI-3x1": ("MSI", Bounds(caches=3, locations=1), 55_807, 190_380),
     "MOESI-pair-x2": ("MOESI_AMD_Base", Bounds(caches=1, lines=2, locations=1), 77_993, 288_574),
     "MI-2x2": ("MI", Bounds(lines=2, locations=1), 550_216, 2_325_645),
-    "MI-3x1-DMA": ("MI", Bounds(caches=3, locations=1, engines=True), 1_554_105, 5_229_673),
+    "MI-3x1-DMA": ("MI", Bounds(caches=3, locations=1, engines=True), 1_629_466, 5_483_990),
     "VIPER-WT": ("GPU_VIPER", Bounds(locations=1, operations=SCOPES), 1_256_753, 5_487_798),
     "VIPER-WB-atomics": (
         "GPU_VIPER",

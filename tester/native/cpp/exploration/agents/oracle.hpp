@@ -196,9 +196,9 @@ struct Oracle {
         };
         const u32 location = renamed_place(r, t.location, data);
         const u32 owner = t.owner == NO_AGENT ? 15u : r.agents.to[t.owner];
-        const u16 before = static_cast<u16>(t.before & t.may);
-        const u16 older = t.over ? u16{0} : t.older;
+        // Behind a token that is over, only an agent's own stores still matter, to its own loads.
+        const u16 older = t.over ? static_cast<u16>(t.older & t.may & relaxed) : t.older;
         return u64{location} << 58 | u64{owner} << 54 | u64{t.established} << 53 |
-               u64{t.over} << 52 | agents(older) << 32 | agents(t.may) << 16 | agents(before);
+               u64{t.over} << 52 | agents(older) << 32 | agents(t.may) << 16 | agents(t.before);
     }
 };
