@@ -1,117 +1,52 @@
 """A run: a series of legs, each another kind of test, all drawn from one seed.
 
-A leg (one program on one system) draws its system, its delays and its program, prints them before
-its first tick, starts from fresh memory and ends with drain, flush, read-back and a check for
-leaks. Invariant: a leg depends on the seed, its number, the options and how many episodes are left,
-on nothing else; the same command gives the same output, except for rates.
+What a leg is stands in `tester.campaign.drawing`; here legs are run and counted. A leg starts from
+fresh memory and ends with drain, flush, read-back and a check for leaks. Invariant: the same
+command gives the same output, except for rates.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
-
-from msgspec import structs
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol
 from runtime.controller.shapes import TransitionObserver
 from runtime.controller.trace import Observers
-from runtime.description import (
-    AgentsDescription,
-    DefectDescription,
-    DescriptionError,
-    SystemDescription,
-    VariantDescription,
-)
-from runtime.description.inference import complete, unsized
-from runtime.description.variants import assignments, in_force
+from runtime.description import DescriptionError
 from runtime.native.system import CountsTable
-from runtime.prng import Prng
 from runtime.statistics.counters import Counters
 from runtime.system.system import System, build_system
-from tester.campaign import profile_schedule
 from tester.campaign.coverage import Coverage
-from tester.campaign.leg_summary import LegSummary, leg_summary
-from tester.campaign.profile_schedule import Turn
+from tester.campaign.drawing.leg import Legs, Plan
+from tester.campaign.drawing.options import Options
+from tester.campaign.drawing.profile_schedule import Turn
 from tester.campaign.watcher import Watcher, Watching
 from tester.engines.selection import CANNOT, PYTHON, Chosen, confirm
 from tester.errors import ConfigError
 from tester.execution.events import Finding, RequestObserver, Verdict
-from tester.execution.handover import agents_and_rules
-from tester.execution.handover import agents_of as agents_of
-from tester.execution.handover import handover_rules_of as handover_rules_of
-from tester.execution.leg import DEADLOCK_LIMIT, LegRun, Outcome
-from tester.generator.config import EPISODES
-from tester.generator.generator import GeneratorConfig, generate_program
-from tester.generator.native_loops import CompiledLoops
+from tester.execution.handover import handover_rules_of
+from tester.execution.leg import LegRun, Outcome
 from tester.native.batch import Counts, LegBatch, LegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.native.transition_log import TransitionLog
-from tester.program.program import Program
 from tester.program.replay_file import Leg, with_derived
-from tester.scenario import limited_resources, machine_roles, profiles, variants
 from tester.statistics.answers import Answers
 from tester.statistics.statistics import Statistics
 
 if TYPE_CHECKING:
     from tester.diagnosis.failure_report import Failure
 
-NO_END: Final = 1 << 40
-"""Episodes that no run has: legs are whole."""
-LEAST_EPISODES: Final = 30
-MOST_EPISODES: Final = 500
-"""A leg draws its length between these, unless the options say otherwise."""
-_EARLY_LEGS: Final = 32
-_EARLY_EPISODES: Final = 90
-"""Breadth first: the early legs draw at most this many. Later ones may grow by `_GROWTH` a leg."""
-_GROWTH: Final = 20
-LEG_ACCESSES: Final = 60_000
-"""Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
-MAX_LEG_ACCESSES: Final = 1 << 24
 _AT_ONCE: Final = 8
 """Legs, at most, that are drawn at once."""
 _ACCESSES_AT_ONCE: Final = 1 << 17
 """Further legs are drawn while those before have fewer lane accesses, which take 32 bytes each."""
-_PATIENCE: Final = 3
-_ROUNDS: Final = 3
-"""But at least this many episodes per agent."""
 
 AnyRun = LegRun | NativeLegRun
 """A leg while it runs, on either engine."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a command line may fix. ``fixed`` are the profiles' options, ``assignments`` fields of
-    the system description, which are set last."""
-
-    seed: int
-    episodes: int
-    profile: str = profiles.DEFAULT
-    fixed: Mapping[str, object] = field(default_factory=dict)
-    assignments: Mapping[str, object] = field(default_factory=dict)
-    one_request_per_lane: bool | None = None
-    known_defects: bool = False
-    """Whether known defects, which the description avoids, are attacked as well."""
-    attack: tuple[str, ...] = ()
-    avoid: tuple[str, ...] = ()
-    """Names of single defects to attack, and to avoid whatever else is said."""
-    left_out: tuple[DefectDescription, ...] = ()
-    """What is avoided besides (`tester.campaign.left_out`)."""
-    without_variants: frozenset[str] = frozenset()
-    """What variants of the system are called that no leg draws."""
-    leg_episodes: int | None = None
-    deadlock_limit: int = DEADLOCK_LIMIT
-    version: str = ""
-
-    def avoided(self, protocol: LoadedProtocol) -> list[DefectDescription]:
-        """The known defects that are kept out of the way."""
-        known = avoided_defects(protocol, self.known_defects, self.attack, self.avoid)
-        return [*known, *self.left_out]
 
 
 @dataclass
@@ -153,39 +88,6 @@ class Totals:
         return self.handover_time / self.agent_time if self.agent_time else 0.0
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A leg before its first tick."""
-
-    leg: Leg
-    summarise: Callable[[], LegSummary]
-
-    @cached_property
-    def summary(self) -> LegSummary:
-        """Its description for users, which takes a while to write."""
-        return self.summarise()
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """A leg before its program is generated. ``leg`` makes it of the program."""
-
-    config: GeneratorConfig
-    prng: Prng
-    leg: Callable[[Program], Leg]
-    summarise: Callable[[], LegSummary]
-
-    @property
-    def accesses(self) -> int:
-        """About how many lane accesses it has, or more."""
-        lanes = max(agent.lanes for agent in self.config.agents)
-        return (self.config.episodes or 0) * max(self.config.lengths) * lanes
-
-    def plan(self, loops: CompiledLoops | None) -> Plan:
-        """Raises ConfigError."""
-        return Plan(self.leg(generate_program(self.config, self.prng, loops)), self.summarise)
-
-
 class Campaign:
     """Legs until enough episodes are complete or one fails."""
 
@@ -202,10 +104,9 @@ class Campaign:
         transitions of the last leg that was run."""
         self.protocol = protocol
         self.options = options
+        self.legs = Legs(protocol, options)
         self.totals = Totals()
         self._coverage = Coverage(protocol.identity.name)
-        self._outlines: dict[tuple[str, ...], SystemDescription] = {}
-        """By the groups of agents that are away, what legs make their systems of."""
         self._executed: dict[str, CountsTable] = {}
         """By machine, what native legs have executed and coverage does not have yet."""
         self.statistics = Statistics(protocol.description.line_size) if counts else None
@@ -218,8 +119,6 @@ class Campaign:
         self._next: tuple[int, int] | None = None
         """The leg behind the last one that was drawn, and the episodes before it, should that one
         have passed."""
-        self._prng = Prng(options.seed)
-        self._deck = self._prng.fork("deck")
         self.engine = engine
         """What runs the legs; another one from the leg on that this one cannot run."""
         self._watchers = watchers
@@ -231,10 +130,6 @@ class Campaign:
         """Add those of other legs, where they are wanted."""
         if self.statistics is not None and other is not None:
             self.statistics.merge(other)
-
-    @cached_property
-    def _avoided(self) -> list[DefectDescription]:
-        return self.options.avoided(self.protocol)
 
     @property
     def coverage(self) -> Coverage:
@@ -258,16 +153,6 @@ class Campaign:
             yield self.plan(number)
             number += 1
 
-    def turn(self, number: int) -> Turn:
-        """What leg ``number`` runs unless it is dealt otherwise."""
-        return profile_schedule.turn_of_leg(
-            self.options.profile,
-            self._deck,
-            number,
-            machine_roles.has_gpu(self.protocol.description),
-            machine_roles.has_bus(self.protocol.description),
-        )
-
     def plan(self, number: int, turn: Turn | None = None) -> Plan:
         """Draw leg ``number``. Raises ConfigError, DescriptionError.
 
@@ -282,7 +167,7 @@ class Campaign:
             ahead.clear()
             in_turn = self._next == (number, done) and self.engine.batch is not None
             self._at_once = min(2 * self._at_once, _AT_ONCE) if in_turn else 1
-            ahead.extend(self._plans(number, self.turn(number), done, self._at_once))
+            ahead.extend(self._plans(number, self.legs.turn(number), done, self._at_once))
         plan = ahead.popleft()
         self._next = number + 1, done + plan.leg.program.episodes
         return plan
@@ -291,14 +176,14 @@ class Campaign:
         """Legs from ``number`` on, of which ``turn`` is the first one's; ``done``: episodes before.
 
         What is wrong with a later one is raised when it is its turn."""
-        drawn = [self._draw(number, turn, done)]
+        drawn = [self.legs.draft(number, turn, done)]
         with suppress(ConfigError, DescriptionError):
             while len(drawn) < most and sum(each.accesses for each in drawn) < _ACCESSES_AT_ONCE:
                 number += 1
                 done += drawn[-1].config.episodes or 0
                 if done >= self.options.episodes:
                     break
-                drawn.append(self._draw(number, self.turn(number), done))
+                drawn.append(self.legs.draft(number, self.legs.turn(number), done))
         plans = [drawn[0].plan(self.engine.loops)]
         with suppress(ConfigError):
             plans += (each.plan(self.engine.loops) for each in drawn[1:])
@@ -306,64 +191,6 @@ class Campaign:
             with suppress(*CANNOT, ConfigError):
                 self.engine.batch.prepare([plan.leg for plan in plans])
         return plans
-
-    def _draw(self, number: int, turn: Turn, done: int) -> _Drawn:
-        """Leg ``number`` but for its program; ``done``: episodes before it."""
-        options = self.options
-        prng = self._prng.fork(f"leg {number}")
-        fixed = {**turn.pinned, **options.fixed}
-        scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
-        drawn = [
-            variant
-            for variant in variants.draw(self.protocol.written, prng)
-            if variant.called not in options.without_variants
-        ]
-        description = self._description(scenario.shape, drawn, prng.fork("avoided"))
-        agents, groups, rules = agents_and_rules(description)
-        config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
-        able = machine_roles.abilities(self.protocol.accepted, description)
-        changes: dict[str, Any] = {"abilities": tuple(able[group] for group in groups)}
-        without = {what for group in description.agents.values() for what in group.without}
-        if "scopes" in without:
-            changes |= {"scope_percent": 0, "atomic_scope_percent": 0, "peek_bypass_percent": 0}
-        if "bare" in without:
-            changes |= {"bare_percent": 0, "plain_percent": 0}
-        if "atomics" in without:
-            changes |= {"bare_percent": 100, "atomic_percent": 0}
-        episodes = min(
-            options.episodes - done,
-            self._leg_episodes(number, prng, config, len(agents), turn.longest),
-        )
-        _check_size(config, episodes)
-        config = replace(config, episodes=episodes, **changes)
-
-        def leg(program: Program) -> Leg:
-            return Leg(
-                program,
-                description,
-                self.protocol.identity,
-                self._deadlock_limit(scenario.shape),
-                options.seed,
-                number,
-                scenario.profile,
-                options.version,
-                done,
-                self.protocol.texts,
-            )
-
-        usual = self.protocol.description
-
-        def summarise() -> LegSummary:
-            return leg_summary(
-                scenario.profile,
-                description,
-                config,
-                scenario.crowding,
-                limited_resources.limits_in(description, usual),
-                lambda: in_force(drawn, self.protocol.info, usual, description),
-            )
-
-        return _Drawn(config, prng.fork("program"), leg, summarise)
 
     def run_leg(
         self,
@@ -392,36 +219,6 @@ class Campaign:
         from tester.diagnosis.failure_report import refine
 
         return run, refine(finding, leg.program)
-
-    def _run_in_python(
-        self,
-        leg: Leg,
-        on_progress: Callable[[AnyRun], None] | None,
-        observer: TransitionObserver | None,
-    ) -> LegRun:
-        system = build_system(self.protocol.info, leg.description, leg.run_key)
-        self._running = lambda: sum(sum(c.counts) for c in system.controllers)
-        if self._log is not None:
-            self._log.clear()
-            observer = self._log.note if observer is None else Observers(observer, self._log.note)
-        watching = Watching(self._watchers, system)
-        observers: tuple[RequestObserver, ...] = watching.attach(observer)
-        counters = None
-        if self.statistics is not None:
-            counters = Counters(system)
-            observers = (*observers, Answers(counters))
-        stop = None if counters is None else counters.stop
-        run = leg_run(leg, system, observers, on_progress, stop)
-        try:
-            watching.run(run)
-        finally:
-            run.take_stock()
-            self.totals.add(run.outcome)
-            if self.statistics is not None and counters is not None:
-                self.statistics.add(counters.counted())
-            self._running = None
-            self.coverage.add(system.controllers)
-        return run
 
     def _run_natively(
         self,
@@ -530,6 +327,36 @@ class Campaign:
             else:
                 executed.table[:] += cells.table
 
+    def _run_in_python(
+        self,
+        leg: Leg,
+        on_progress: Callable[[AnyRun], None] | None,
+        observer: TransitionObserver | None,
+    ) -> LegRun:
+        system = build_system(self.protocol.info, leg.description, leg.run_key)
+        self._running = lambda: sum(sum(c.counts) for c in system.controllers)
+        if self._log is not None:
+            self._log.clear()
+            observer = self._log.note if observer is None else Observers(observer, self._log.note)
+        watching = Watching(self._watchers, system)
+        observers: tuple[RequestObserver, ...] = watching.attach(observer)
+        counters = None
+        if self.statistics is not None:
+            counters = Counters(system)
+            observers = (*observers, Answers(counters))
+        stop = None if counters is None else counters.stop
+        run = leg_run(leg, system, observers, on_progress, stop)
+        try:
+            watching.run(run)
+        finally:
+            run.take_stock()
+            self.totals.add(run.outcome)
+            if self.statistics is not None and counters is not None:
+                self.statistics.add(counters.counted())
+            self._running = None
+            self.coverage.add(system.controllers)
+        return run
+
     def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
         """Run a failed leg again, with its history recorded, and in easier systems."""
         from tester.campaign.relaxations import relaxed
@@ -606,122 +433,6 @@ class Campaign:
                 return self.engine.batch.run(legs)
         return None
 
-    # ------------------------------------------------------------------ drawing
-
-    def _deadlock_limit(self, shape: profiles.Shape) -> int:
-        """What the user says; else longer where resources are scarce: ports of low priority are
-        passed over there."""
-        patient = shape.limited and self.options.deadlock_limit == DEADLOCK_LIMIT
-        return DEADLOCK_LIMIT * _PATIENCE if patient else self.options.deadlock_limit
-
-    def _leg_episodes(
-        self, number: int, prng: Prng, config: GeneratorConfig, agents: int, longest: int | None
-    ) -> int:
-        if self.options.leg_episodes is not None:
-            return self.options.leg_episodes
-        if config.pattern != EPISODES:
-            return LEG_ACCESSES // max(config.lengths)
-        most = _EARLY_EPISODES + _GROWTH * max(0, number + 1 - _EARLY_LEGS)
-        spread = min(most, longest or MOST_EPISODES) - LEAST_EPISODES
-        drawn = LEAST_EPISODES + prng.fork("episodes").below(spread + 1)
-        lanes = sum(agent.lanes for agent in config.agents) / agents
-        width = lanes * (2 + sum(config.lengths) / len(config.lengths))
-        return max(_ROUNDS * agents, min(drawn, int(LEG_ACCESSES / width)))
-
-    def _description(
-        self, shape: profiles.Shape, drawn: Sequence[VariantDescription], prng: Prng
-    ) -> SystemDescription:
-        """The protocol's description in the drawn shape, completed again from what was written.
-
-        Shapes change counts, and what completion computes from counts must follow. Nothing follows
-        from what is set last: room in tables and buffers, and ways of processors.
-        """
-        whole = self.protocol.description
-        written = self.protocol.written
-        away = tuple(machine_roles.idle(shape, whole))
-        base = self._outlines.get(away)
-        if base is None:
-            base = self._outlines[away] = outline(written, whole, set(whole.agents) - set(away))
-        changes = machine_roles.overrides(shape, self.protocol.info, whole)
-        if self.options.one_request_per_lane is not None:
-            for name, requester in whole.requesters.items():
-                if (requester.class_name or "").endswith("Coalescer"):
-                    path = f"requester.{name}.one_request_per_lane"
-                    changes[path] = self.options.one_request_per_lane
-        changes |= assignments(drawn, self.protocol.info, whole)
-        defects = [one_way(each, prng) for each in self._avoided]
-        changes |= avoided(defects, base, whole)
-        changes |= self.options.assignments
-        shaped = base.override(changes)
-        completed = complete(shaped, self.protocol.info)
-        later = limited_resources.limits(shape, self.protocol.info, completed)
-        later |= machine_roles.atomic_ways(shape, self.protocol.accepted, completed)
-        later |= machine_roles.loads_ahead(self.protocol.accepted, completed)
-        later = {path: value for path, value in later.items() if path not in changes}
-        return completed.override(later) if later else completed
-
-
-def outline(
-    written: SystemDescription, whole: SystemDescription, there: Collection[str]
-) -> SystemDescription:
-    """A description as written, with the requesters and groups of agents of the completed one, as
-    far as they are there, but without what follows from counts: those can be set now.
-    """
-    return structs.replace(
-        written,
-        requesters=written.requesters or {name: unsized(r) for name, r in whole.requesters.items()},
-        agents={
-            name: written.agents.get(name)
-            or AgentsDescription(a.requester, a.kind, a.wavefronts, a.lanes, a.without)
-            for name, a in whole.agents.items()
-            if name in there
-        },
-        handovers=tuple(h for h in written.handovers if {h.giver, h.taker} <= set(there)),
-        variants=(),
-        defects=(),
-    )
-
-
-def avoided_defects(
-    protocol: LoadedProtocol, known_defects: bool, attack: Collection[str], avoid: Collection[str]
-) -> list[DefectDescription]:
-    """The known defects that are kept out of the way; for the rest see `Options`."""
-    there = [
-        defect
-        for defect in protocol.written.defects
-        if defect.called in avoid or not (known_defects or defect.called in attack)
-    ]
-    return [*there, *(defect for defect in protocol.absent_defects if defect.called in avoid)]
-
-
-def one_way(defect: DefectDescription, prng: Prng) -> DefectDescription:
-    """The defect with one of the ways in which it is avoided."""
-    drawn = prng.fork(defect.called).below(1 + len(defect.instead))
-    return structs.replace(defect, avoid=defect.instead[drawn - 1]) if drawn else defect
-
-
-def avoided(
-    defects: Iterable[DefectDescription],
-    description: SystemDescription,
-    whole: SystemDescription,
-) -> dict[str, object]:
-    """Assignments under which none of the defects shows, as far as they concern what is there."""
-    there: Mapping[str, Collection[str]] = {
-        "agents": description.agents,
-        "requester": description.requesters,
-        "machine": whole.machines,
-    }
-    found: dict[str, object] = {}
-    for defect in defects:
-        for path, value in defect.avoid.items():
-            kind, _, rest = path.partition(".")
-            if kind not in there or rest.partition(".")[0] in there[kind]:
-                before = found.get(path)
-                if isinstance(before, tuple) and isinstance(value, tuple):
-                    value = (*before, *value)
-                found[path] = value
-    return found
-
 
 def leg_run(
     leg: Leg,
@@ -747,14 +458,3 @@ def ending_of(run: AnyRun) -> str:
         return ""
     kind = kind_of(run, finding)
     return f"{kind} {finding.stuck}".rstrip() if finding.verdict is Verdict.HANG else kind
-
-
-def _check_size(config: GeneratorConfig, episodes: int) -> None:
-    """Refuse a leg that would fit neither into memory nor into a replay file."""
-    length, lanes = max(config.lengths), max(agent.lanes for agent in config.agents)
-    if episodes * length * lanes > MAX_LEG_ACCESSES:
-        raise ConfigError(
-            f"the leg is too large: {episodes:,} episodes of {length:,} actions on {lanes} lanes, "
-            f"{MAX_LEG_ACCESSES:,} lane accesses are possible; "
-            "--leg-episodes, --episode-length and --lanes make it smaller"
-        )

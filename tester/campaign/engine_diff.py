@@ -16,8 +16,9 @@ import numpy.typing as npt
 from protocols.loader import LoadedProtocol
 from runtime.controller.source_location import transition_location
 from runtime.system.system import System, build_system
-from tester.campaign.campaign import AnyRun, handover_rules_of, leg_run
+from tester.campaign.campaign import AnyRun, leg_run
 from tester.diagnosis.events.system_inspection import controller_name
+from tester.execution.handover import handover_rules_of
 from tester.execution.leg import Outcome
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from runtime.description import DefectDescription, SystemDescription
-from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options, ending_of, kind_of
+from tester.campaign.campaign import AnyRun, Campaign, ending_of, kind_of
+from tester.campaign.drawing.options import NO_END, Options
 from tester.diagnosis.value_attribution import is_foreign
 from tester.errors import ConfigError
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict

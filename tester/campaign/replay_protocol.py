@@ -18,8 +18,8 @@ from protocols.loader import LoadedProtocol, reachable
 from protocols.texts import ProtocolTexts
 from runtime.description import DescriptionError
 from runtime.description.inference import complete
-from tester.campaign.campaign import agents_of
 from tester.errors import ConfigError
+from tester.execution.handover import agents_of
 from tester.generator.config import Abilities
 from tester.program.array_validation import entry
 from tester.program.program import FLUSHES, INSTRUCTION, PLAIN, AgentSpec, Program

@@ -13,8 +13,10 @@ from typing import TypedDict, Unpack
 
 from protocols.loader import AnyProtocol, LoadedProtocol, load, load_texts
 from runtime.description import DefectDescription
-from tester.campaign.campaign import AnyRun, Campaign, Options, Plan, Totals
+from tester.campaign.campaign import AnyRun, Campaign, Totals
 from tester.campaign.coverage import Coverage
+from tester.campaign.drawing.leg import Plan
+from tester.campaign.drawing.options import Options
 from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.campaign.watcher import Watcher
 from tester.diagnosis.failure_report import render

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from tester import forks
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
-from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
+from tester.campaign.drawing.leg_summary import NO_SUMMARY, LegSummary
 from tester.statistics.statistics import Statistics
 
 if TYPE_CHECKING:

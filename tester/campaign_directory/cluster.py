@@ -23,7 +23,7 @@ from protocols.loader import LoadedProtocol, load_protocol, load_texts
 from protocols.texts import ProtocolTexts
 from runtime.description import DefectDescription, SystemDescription
 from slicc.text.command.version import installed_version
-from tester.campaign.campaign import Options
+from tester.campaign.drawing.options import Options
 from tester.campaign.workers import Deal, LegResult, OutOfTime, WorkerDied
 from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
 from tester.engines.choice import Choice

@@ -18,7 +18,7 @@ from typing import Final
 from slicc.text.files import write_whole
 from tester.blame.small_leg import OnCandidate, Small, small
 from tester.campaign.campaign import Campaign
-from tester.campaign.profile_schedule import Turn
+from tester.campaign.drawing.profile_schedule import Turn
 from tester.campaign_directory.leg_task import LegRecord
 from tester.campaign_directory.store import FailureRow
 from tester.diagnosis.failure_report import Failure, render

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Final
 
 from runtime.prng import Prng
-from tester.campaign.profile_schedule import Turn
+from tester.campaign.drawing.profile_schedule import Turn
 from tester.counter_rng import CounterRng, shuffled
 
 EPOCH: Final = 64

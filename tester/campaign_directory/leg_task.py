@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from protocols.loader import LoadedProtocol
-from tester.campaign.campaign import NO_END, Campaign, Options, kind_of
-from tester.campaign.profile_schedule import Turn
+from tester.campaign.campaign import Campaign, kind_of
+from tester.campaign.drawing.options import NO_END, Options
+from tester.campaign.drawing.profile_schedule import Turn
 from tester.campaign.workers import LegResult, OnProgress
 from tester.campaign_directory.transition_pairs import NO_PAIRS, PairFinder, Pairs
 from tester.engines.selection import Chosen
@@ -58,7 +59,7 @@ class LegRunner:
         """Raises EngineDisagreement, ConfigError."""
         started = time.process_time()
         campaign = Campaign(self._protocol, self._options, self._engine, log=self._log)
-        turn = task.turn or campaign.turn(task.number)
+        turn = task.turn or campaign.legs.turn(task.number)
         plan = campaign.plan(task.number, turn)
         run, finding = campaign.run_leg(plan.leg)
         self._engine = campaign.engine

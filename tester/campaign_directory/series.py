@@ -16,9 +16,10 @@ import numpy as np
 
 from protocols.loader import LoadedProtocol
 from runtime.prng import Prng
-from tester.campaign import profile_schedule
-from tester.campaign.campaign import NO_END, Campaign, Options
-from tester.campaign.profile_schedule import Turn
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing import profile_schedule
+from tester.campaign.drawing.options import NO_END, Options
+from tester.campaign.drawing.profile_schedule import Turn
 from tester.campaign.workers import Deal, LegResult
 from tester.campaign_directory.failures import FailureLog
 from tester.campaign_directory.guidance import Guide

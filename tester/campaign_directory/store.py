@@ -20,7 +20,7 @@ import numpy as np
 
 from slicc.text.data import json_text
 from tester.campaign.coverage import Coverage
-from tester.campaign.profile_schedule import Turn
+from tester.campaign.drawing.profile_schedule import Turn
 from tester.campaign_directory.guidance import Yield
 from tester.campaign_directory.leg_task import LegRecord
 from tester.campaign_directory.transition_pairs import Numbers

@@ -17,8 +17,8 @@ from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, O
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
 from slicc.text.wording import duration
-from tester.campaign.campaign import Options
-from tester.campaign.leg_summary import defects_summary
+from tester.campaign.drawing.leg_summary import defects_summary
+from tester.campaign.drawing.options import Options
 from tester.campaign.workers import OutOfTime, WorkerDied, Workers
 from tester.campaign_directory.directory import CampaignDirectory
 from tester.campaign_directory.failures import FailureLog, Files

@@ -21,8 +21,9 @@ from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, O
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
 from slicc.text.wording import duration, listed
-from tester.campaign.campaign import AnyRun, Campaign, Options, kind_of
-from tester.campaign.leg_summary import NO_SUMMARY, LegSummary
+from tester.campaign.campaign import AnyRun, Campaign, kind_of
+from tester.campaign.drawing.leg_summary import NO_SUMMARY, LegSummary
+from tester.campaign.drawing.options import Options
 from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions

@@ -14,7 +14,7 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DefectDescription
 from slicc.text.command.options import names_of, specs
 from slicc.text.suggest import suggest
-from tester.campaign.campaign import avoided_defects
+from tester.campaign.drawing.known_defects import avoided_defects
 from tester.cli.options.common import LegOptions
 from tester.errors import ConfigError
 from tester.scenario.machine_roles import has_gpu, overrides

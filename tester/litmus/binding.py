@@ -21,9 +21,10 @@ from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.printer import printed
 from slicc.source import Span
 from slicc.text.suggest import suggest
-from tester.campaign.campaign import agents_of, avoided, avoided_defects, outline
+from tester.campaign.drawing.known_defects import avoided, avoided_defects
+from tester.campaign.drawing.system import outline
 from tester.errors import ConfigError
-from tester.execution.handover import HandoverRules
+from tester.execution.handover import HandoverRules, agents_of
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg
 from tester.scenario import machine_roles

@@ -15,9 +15,10 @@ from protocols.loader import LoadedProtocol
 from runtime.system.system import System, build_system
 from slicc.scenario_text.conditions import Outcome
 from tester.arrays import WordArray
-from tester.campaign.campaign import handover_rules_of, leg_run
+from tester.campaign.campaign import leg_run
 from tester.engines.selection import CANNOT, Chosen
 from tester.execution.events import Finding, Request, RequestObserver, Role
+from tester.execution.handover import handover_rules_of
 from tester.execution.leg import LegRun
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.program import Program

@@ -15,8 +15,9 @@ from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.trace import TraceHash
 from runtime.native.system import CountsTable, SystemTooLarge
 from runtime.system.system import build_system
-from tester.campaign.campaign import AnyRun, handover_rules_of
+from tester.campaign.campaign import AnyRun
 from tester.execution.events import Verdict
+from tester.execution.handover import handover_rules_of
 from tester.execution.leg import LegRun
 from tester.mutation.native_object import MutantProtocol
 from tester.mutation.relevance import Cells

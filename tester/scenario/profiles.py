@@ -405,7 +405,7 @@ ROTATION: Final[Mapping[str, Profile]] = MappingProxyType(
         **CONTENTION,
     }
 )
-"""What `default` runs in turn (`tester.campaign.profile_schedule`)."""
+"""What `default` runs in turn (`tester.campaign.drawing.profile_schedule`)."""
 PROFILES: Final[Mapping[str, Profile]] = MappingProxyType({**ROTATION, **ON_REQUEST})
 """All that look for bugs."""
 DEFAULT: Final = "default"
@@ -417,8 +417,8 @@ _NOT_FIXABLE: Final = frozenset(
 
 
 def names() -> tuple[str, ...]:
-    """All profiles, `default` (see `tester.campaign.profile_schedule`) first, those for comparisons
-    last.
+    """All profiles, `default` (see `tester.campaign.drawing.profile_schedule`) first, those for
+    comparisons last.
     """
     return (DEFAULT, *PROFILES, *COMPARISONS)
 

@@ -22,8 +22,8 @@ from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
 from runtime.system.system import agent_places
 from tester.arrays import BoolArray
-from tester.campaign.campaign import agents_of
 from tester.errors import ConfigError
+from tester.execution.handover import agents_of
 from tester.program.program import INACTIVE, Program
 from tester.program.replay_file import Leg
 from tester.shrink.scripts import (

@@ -15,7 +15,8 @@ from msgspec import structs
 from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
-from tester.campaign.campaign import avoided, outline
+from tester.campaign.drawing.known_defects import avoided
+from tester.campaign.drawing.system import outline
 from tester.errors import ConfigError
 from tester.scenario.machine_roles import Roles, find_roles
 

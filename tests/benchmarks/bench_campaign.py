@@ -22,8 +22,10 @@ from typing import Any, Final
 
 from protocols.loader import load_protocol
 from runtime.native.plan import Plans
-from tester.campaign import campaign as campaigns
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing import leg as leg_drawing
+from tester.campaign.drawing.options import Options
+from tester.campaign.drawing.system import Systems
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.execution.collector import tune_collector
@@ -66,8 +68,8 @@ class Stopwatch:
 def observed(watch: Stopwatch) -> Callable[[], None]:
     """Time the phases of all campaigns from now on; returns what ends that."""
     places: tuple[tuple[Any, str, str], ...] = (
-        (Campaign, "_description", "description"),
-        (campaigns, "generate_program", "program"),
+        (Systems, "draw", "description"),
+        (leg_drawing, "generate_program", "program"),
         (Plans, "template", "plan"),
         (LegBatch, "call", "native"),
     )

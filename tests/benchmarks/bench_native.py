@@ -24,10 +24,11 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.system import build_system
-from tester.campaign.campaign import Campaign, handover_rules_of, leg_run
+from tester.campaign.campaign import Campaign, leg_run
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose
 from tester.execution.collector import tune_collector
+from tester.execution.handover import handover_rules_of
 from tester.native.leg import NativeLegRun
 from tester.program.replay_file import Leg
 from tests.benchmarks.shapes import SHAPES, Shape

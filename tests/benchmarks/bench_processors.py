@@ -15,7 +15,8 @@ import argparse
 from typing import Final
 
 from protocols.loader import load_protocol
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.execution.collector import tune_collector

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tester.campaign.campaign import Options
+from tester.campaign.drawing.options import Options
 
 
 @dataclass(frozen=True)

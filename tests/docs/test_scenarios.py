@@ -11,7 +11,8 @@ from slicc.scenario_text.conditions import Model
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.parser import parse_scenario
 from slicc.source import SourceFile
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.selection import PYTHON
 from tester.litmus.series import run_series
 from tests.tester.scenarios import bound, protocol

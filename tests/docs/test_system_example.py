@@ -8,7 +8,8 @@ from pathlib import Path
 from protocols.loader import load_protocol
 from runtime.description import SystemDescription
 from runtime.description.inference import complete
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 
 MANUAL = Path(__file__).parents[2] / "docs" / "system.md"
 

@@ -15,7 +15,8 @@ from protocols import SYSTEMS
 from protocols.catalog import known_files
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tests.gem5.checkout import DRIVERS
 from tests.runtime.native.composed import compare_drawn
 from tests.tester.native.equality import native_engine, run_in_python, run_natively

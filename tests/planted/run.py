@@ -17,7 +17,8 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.native.toolchain.compiler import NoCompiler, find_compiler
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice
 from tester.engines.selection import PYTHON, Chosen, choose
 from tester.execution.events import Verdict

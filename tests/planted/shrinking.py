@@ -19,7 +19,8 @@ from statistics import median
 
 from protocols.loader import LoadedProtocol
 from tester.blame.blame import Blame, blame
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.execution.events import Verdict

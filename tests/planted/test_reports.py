@@ -15,7 +15,8 @@ from typing import Final
 import pytest
 
 from tester.blame.small_leg import small
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.diagnosis.failure_report import render
 from tester.engines.choice import Choice
 from tester.engines.selection import choose

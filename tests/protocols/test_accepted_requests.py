@@ -16,7 +16,8 @@ from runtime.description import load_description
 from runtime.description.inference import complete
 from slicc.cli.options import NewOptions
 from slicc.cli.verbs.new import new
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tests.planted.run import fast_engine
 
 LINKED = frozenset({"line", "linked"})

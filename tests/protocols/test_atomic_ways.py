@@ -8,7 +8,8 @@ import pytest
 
 from protocols import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.campaign.engine_diff import first_difference
 from tests.planted.run import fast_engine
 from tests.sampling import sampled

@@ -14,7 +14,8 @@ import pytest
 from protocols import DIRECTORY
 from protocols.accepted_requests import Accepted
 from protocols.loader import LoadedProtocol, load_protocol
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.selection import PYTHON
 from tester.execution.leg import LegRun
 from tester.scenario.machine_roles import answers_one_engine

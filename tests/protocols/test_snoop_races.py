@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tests.protocols.harness import Harness, shipped
 from tests.sampling import sampled
 

@@ -15,7 +15,8 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load
 from slicc.scenario_text.parser import read_scenario
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.execution.events import Finding
 from tester.litmus.binding import bind
 from tests.planted.bugs import BY_NAME

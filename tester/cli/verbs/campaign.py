@@ -13,7 +13,7 @@ from slicc.text.command.version import installed_version
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
-from tester.campaign.campaign import Options
+from tester.campaign.drawing.options import Options
 from tester.campaign_directory.directory import CampaignDirectory
 from tester.campaign_directory.identity import check_facts, kept, resumed
 from tester.campaign_directory.status import as_table, read_status, text_lines

@@ -16,7 +16,8 @@ from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.progress import Progress
 from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_directory, check_includes
 from tester.cli.leg_files import protocol_of, read_text
 from tester.cli.options.common import Format

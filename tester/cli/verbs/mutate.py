@@ -19,7 +19,8 @@ from slicc.text.command.progress import Progress
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
 from slicc.text.wording import duration
-from tester.campaign.campaign import NO_END, Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import NO_END, Options
 from tester.cli.checks import check_includes
 from tester.cli.options.mutate import MutateOptions, ReportFormat
 from tester.engines.choice import Choice

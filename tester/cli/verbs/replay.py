@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.command.version import installed_version
-from tester.campaign.campaign import Options
+from tester.campaign.drawing.options import Options
 from tester.campaign.recording import record
 from tester.cli.break_at import break_at
 from tester.cli.checks import check_files, check_includes, check_not_itself, check_shown

@@ -8,7 +8,8 @@ import sys
 from slicc.text.command.exit_status import FINE
 from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_files, check_includes, check_not_itself
 from tester.cli.leg_files import load_any
 from tester.cli.options.report import ReportOptions

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from slicc.text.command.version import installed_version
-from tester.campaign.campaign import NO_END, AnyRun, Campaign, Options
-from tester.campaign.leg_summary import defects_summary
+from tester.campaign.campaign import AnyRun, Campaign
+from tester.campaign.drawing.leg_summary import defects_summary
+from tester.campaign.drawing.options import NO_END, Options
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options
 from tester.cli.options.common import LegOptions

@@ -14,7 +14,8 @@ from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
 from tester.blame.report import as_table
 from tester.blame.small_leg import Small, small
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import is_text, load_any
 from tester.cli.options.common import Format

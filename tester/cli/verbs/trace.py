@@ -5,7 +5,7 @@ from __future__ import annotations
 from protocols.loader import load_protocol
 from runtime.description import parse_assignment
 from slicc.text.command.version import installed_version
-from tester.campaign.campaign import Options
+from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_directory, check_files, check_includes, check_shown, check_stats
 from tester.cli.options.trace import TraceOptions
 from tester.cli.session import Failed, Session, engine_for

@@ -24,7 +24,8 @@ import msgspec
 
 from protocols.loader import ProtocolBroken, ProtocolMissing, load_protocol
 from runtime.description import DescriptionError
-from tester.campaign.campaign import Campaign, Options, kind_of
+from tester.campaign.campaign import Campaign, kind_of
+from tester.campaign.drawing.options import Options
 from tester.campaign.left_out import Apart, LeftOut, Rounds, apart, ending_with_cause
 from tester.engines.choice import Choice
 from tester.engines.selection import choose

@@ -7,7 +7,8 @@ import numpy as np
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
 from runtime.native.plan import Capacities, Plans
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 
 
 def plans_of(protocol: LoadedProtocol) -> Plans:

@@ -9,7 +9,8 @@ from protocols.loader import load_protocol
 from slicc import ir
 from slicc.analysis.sent import unsent
 from slicc.compiler import compile
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 
 
 def machines(protocol: ir.Protocol) -> list[str]:

@@ -13,7 +13,9 @@ from runtime.native.row_change import MOST_ACTIONS, Changeable, numbered_actions
 from runtime.native.toolchain.compiler import find_compiler
 from runtime.native.toolchain.object_cache import user_cache
 from tester.blame.interventions import Change, changes, native_rows, passes_with
-from tester.campaign.campaign import Campaign, Options, handover_rules_of
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
+from tester.execution.handover import handover_rules_of
 from tester.native.batch import LegBatch
 from tester.native.leg import sizes_of
 from tester.native.system import TESTER_CLIENTS

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
-from tester.campaign.campaign import Campaign, Options, kind_of
+from tester.campaign.campaign import Campaign, kind_of
+from tester.campaign.drawing.options import Options
 from tester.campaign.left_out import (
     FEW,
     UNJUDGED,

@@ -14,7 +14,8 @@ from protocols.loader import LoadedProtocol, load
 from runtime.controller.shapes import Controller
 from runtime.requesters.port import AccessKind
 from runtime.system.system import System
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.campaign.run import MoreOptions, generate, replay, run
 from tester.campaign.watcher import Watcher
 from tester.errors import ConfigError

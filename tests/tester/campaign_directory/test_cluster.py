@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from protocols.loader import load_protocol
-from tester.campaign.campaign import Options
+from tester.campaign.drawing.options import Options
 from tester.campaign_directory import cluster
 from tester.campaign_directory.leg_task import LegTask
 from tester.cli.verbs.campaign import campaign

@@ -9,8 +9,9 @@ import pytest
 
 from protocols.loader import load_protocol
 from runtime.prng import Prng
-from tester.campaign.campaign import NO_END, Campaign, Options
-from tester.campaign.profile_schedule import Turn, rotation
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import NO_END, Options
+from tester.campaign.drawing.profile_schedule import Turn, rotation
 from tester.campaign_directory.guidance import EPOCH, KNOBS, LAG, Guide, Yield
 from tester.scenario import machine_roles, profiles
 

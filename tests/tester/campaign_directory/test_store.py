@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from protocols.loader import load_protocol
-from tester.campaign.campaign import Options
+from tester.campaign.drawing.options import Options
 from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
 from tester.campaign_directory.store import LINE, OWN, FailureRow, Row, Store, StoreError
 from tester.engines.selection import PYTHON

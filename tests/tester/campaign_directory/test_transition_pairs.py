@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.campaign.engine_diff import traced_in_python
 from tester.campaign_directory.transition_pairs import PairFinder
 from tester.program.replay_file import Leg

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 
 from protocols.loader import LoadedProtocol, load_protocol
 from protocols.transition_texts import Cell, TransitionText, transition_texts
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.campaign.recording import record
 from tester.diagnosis.events.recording import Recording
 from tester.program.replay_file import Leg

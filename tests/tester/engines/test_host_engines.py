@@ -15,7 +15,8 @@ from runtime.native import system as native_system
 from runtime.native.plan import NotNative, Plans, Words
 from runtime.native.toolchain import compiler
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, MISUSED
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.cli.main import app
 from tester.engines import selection as engine_selection
 from tester.engines.choice import Choice

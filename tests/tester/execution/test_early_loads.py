@@ -12,12 +12,14 @@ from protocols import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.prng import Prng
 from runtime.requesters.port import AccessKind
-from tester.campaign.campaign import Campaign, Options, handover_rules_of
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.diagnosis.value_attribution import byte_versions
 from tester.engines.choice import Choice
 from tester.engines.selection import PYTHON, choose
 from tester.execution.early_loads import EarlyLoads, EarlyRule, Versions, versions_of
 from tester.execution.events import Request, Role, Verdict
+from tester.execution.handover import handover_rules_of
 from tester.generator.config import GeneratorConfig
 from tester.generator.generator import generate_program
 from tester.native.leg import NativeLegRun

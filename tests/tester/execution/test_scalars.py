@@ -9,7 +9,8 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.requesters.sequencer import Sequencer
 from runtime.system.system import build_system
 from runtime.types.messages import RubyRequestType
-from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.campaign.campaign import Campaign, leg_run
+from tester.campaign.drawing.options import Options
 from tester.execution.events import Verdict
 from tester.program.program import FETCH, LOAD, Program
 from tester.program.replay_file import Leg

@@ -14,7 +14,8 @@ import protocols
 from protocols.loader import load_protocol
 from runtime.prng import Prng
 from runtime.requesters.port import AccessKind
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.execution.episode_stream import read_episode
 from tester.execution.events import Role, Verdict
 from tester.generator.generator import GeneratorConfig, generate_program

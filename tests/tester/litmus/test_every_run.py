@@ -15,7 +15,8 @@ from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.parser import parse_scenario, read_scenario
 from slicc.scenario_text.syntax import Scenario
 from slicc.source import SourceFile
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.errors import ConfigError
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import Namer

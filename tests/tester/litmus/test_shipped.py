@@ -10,7 +10,8 @@ import pytest
 from protocols import shipped
 from slicc.scenario_text.conditions import Model
 from slicc.scenario_text.parser import read_scenario
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.selection import PYTHON
 from tester.litmus.binding import bind, cast_of
 from tester.litmus.series import Result, run_series

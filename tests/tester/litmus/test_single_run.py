@@ -6,7 +6,8 @@ import pytest
 
 from slicc.scenario_text.conditions import Model, Place, Register
 from slicc.scenario_text.errors import ScenarioError
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.selection import PYTHON
 from tester.execution.events import Request
 from tester.litmus.series import run_series

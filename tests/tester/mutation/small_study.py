@@ -7,7 +7,8 @@ from functools import cache
 from protocols.mutated import MutatedProtocol, load_mutated
 from runtime.native.toolchain.compiler import find_compiler
 from runtime.native.toolchain.object_cache import user_cache
-from tester.campaign.campaign import NO_END, Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import NO_END, Options
 from tester.mutation.engines import Engine, NativeEngine, PythonEngine
 from tester.mutation.native_object import mutant_protocol
 from tester.mutation.study import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.system.system import build_system
-from tester.campaign.campaign import handover_rules_of
+from tester.execution.handover import handover_rules_of
 from tester.execution.leg import LegRun
 from tests.tester.mutation.small_study import campaign, mutated, native, python
 

@@ -15,9 +15,11 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.controller.trace import TraceHash
 from runtime.prng import hash64
 from runtime.system.system import System, build_system
-from tester.campaign.campaign import Campaign, Options, handover_rules_of, leg_run
+from tester.campaign.campaign import Campaign, leg_run
+from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose
+from tester.execution.handover import handover_rules_of
 from tester.execution.leg import LegRun
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tests.compiling import CHECKED
 from tests.tester.native.equality import Summary, native_engine, run_in_python, run_natively
 

@@ -12,7 +12,8 @@ from protocols.loader import LoadedProtocol, load_protocol
 from slicc import ir
 from slicc.compiler import compile
 from slicc.ir.walk import expressions_in
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS
 from tests.compiling import CHECKED
 from tests.tester.native.equality import native_engine, run_in_python, run_natively

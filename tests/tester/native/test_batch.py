@@ -8,7 +8,8 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 
-from tester.campaign.campaign import AnyRun, Campaign, Options
+from tester.campaign.campaign import AnyRun, Campaign
+from tester.campaign.drawing.options import Options
 from tester.execution.events import Verdict
 from tester.execution.handover import handover_rules_of
 from tester.native import batch as native_batch

@@ -8,7 +8,9 @@ import pytest
 
 from runtime.native.plan import POOLS, Capacities
 from runtime.native.system import RunStatus
-from tester.campaign.campaign import Campaign, Options, handover_rules_of
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
+from tester.execution.handover import handover_rules_of
 from tester.native.leg import NativeLegRun
 from tester.scenario.profiles import PROFILES
 from tester.scenario.special_profiles import COMPARISONS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tests.sampling import sampled
 from tests.tester.native.equality import in_python, loaded, natively
 

@@ -19,7 +19,8 @@ from protocols.loader import LoadedProtocol, ProtocolBroken, load_protocol
 from runtime.errors import ProtocolError
 from runtime.native.system import NativeError
 from runtime.system.system import System
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tests.compiling import CHECKED
 from tests.sampling import sampled
 from tests.tester.native.equality import native_engine, run_in_python, run_natively

@@ -14,7 +14,8 @@ import pytest
 
 from protocols.loader import LoadedProtocol
 from runtime.system.system import System
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.native.leg import NativeProtocol
 from tests.tester.native.equality import native_engine, run_in_python, run_natively
 from tests.tester.native.solo import load

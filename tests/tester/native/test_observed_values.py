@@ -9,9 +9,11 @@ import pytest
 from msgspec import structs
 
 from protocols.loader import load_protocol
-from tester.campaign.campaign import Campaign, Options, handover_rules_of
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
+from tester.execution.handover import handover_rules_of
 from tester.native.leg import NativeLegRun
 from tester.program.program import LOAD, STORE
 from tester.program.replay_file import Leg

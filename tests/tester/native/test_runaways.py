@@ -17,7 +17,8 @@ from runtime.native.verdicts import Verdicts
 from runtime.sim.engine import Limits
 from runtime.system import watchdog
 from runtime.system.system import build_system
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.execution.leg import LegRun
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg

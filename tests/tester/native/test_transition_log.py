@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.campaign.engine_diff import traced_in_python
 from tester.engines.selection import PYTHON, Chosen
 from tester.native import batch as native_batch

@@ -26,7 +26,8 @@ import numpy as np
 
 from runtime.description import DescriptionError
 from runtime.native.tiered_object import NotHere
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.campaign.replay_protocol import fitted, named_protocol
 from tester.diagnosis.failure_report import render
 from tester.errors import ConfigError

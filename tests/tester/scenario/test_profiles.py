@@ -16,7 +16,7 @@ from runtime.description.inference import complete
 from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
 from tester import limits
-from tester.campaign.profile_schedule import rotation, turn_of_leg
+from tester.campaign.drawing.profile_schedule import rotation, turn_of_leg
 from tester.errors import ConfigError
 from tester.generator.generator import generate_program
 from tester.program.verifier import verify

@@ -9,7 +9,9 @@ import pytest
 
 from protocols.loader import load_protocol
 from runtime.description import DescriptionError
-from tester.campaign.campaign import Campaign, Options, Plan
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.leg import Plan
+from tester.campaign.drawing.options import Options
 
 WRITTEN = """\
 [machine.Directory.parameters]

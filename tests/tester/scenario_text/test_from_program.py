@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from runtime.system.system import build_system
-from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.campaign.campaign import Campaign, leg_run
+from tester.campaign.drawing.options import Options
 from tester.litmus.binding import bind, text_of_leg
 from tester.program.replay_file import Leg
 from tester.scenario_text.from_program import NotText

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.program.replay_file import Leg
 from tester.shrink.search import Shrinker, Shrunk
 from tester.shrink.trials import Trials

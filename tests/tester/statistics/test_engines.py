@@ -6,7 +6,8 @@ import pytest
 
 from protocols.loader import load
 from runtime.statistics.words import TallyWord
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.statistics.statistics import Statistics

@@ -17,7 +17,8 @@ from gpu.cli.leg.leg_run import CannotRun, gpu_leg
 from gpu.isa.encoding.decoder import decode_at
 from gpu.memory.coherent.factory import EngineChoice
 from protocols.loader import LoadedProtocol, load_protocol
-from tester.campaign.campaign import Campaign, Options
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.engines.selection import PYTHON
 from tester.program.program import FETCH
 from tester.program.replay_file import Leg, save_leg

@@ -14,8 +14,10 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.system import build_system
-from tester.campaign.campaign import Campaign, Options, handover_rules_of, leg_run
+from tester.campaign.campaign import Campaign, leg_run
+from tester.campaign.drawing.options import Options
 from tester.engines.selection import Chosen
+from tester.execution.handover import handover_rules_of
 from tester.native.leg import NativeLegRun
 from tests.planted.bug import Bug, BugClass, Edit
 from tests.tester.native.equality import native_engine

@@ -13,7 +13,8 @@ from runtime.types.atomic_op import AtomicKind, AtomicOp
 from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest
 from runtime.types.values import DataBlock, WriteMask
-from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.campaign.campaign import Campaign, leg_run
+from tester.campaign.drawing.options import Options
 from tester.diagnosis.events.history import History
 from tester.diagnosis.events.line_events import AtPort, Sent, Transition
 from tester.diagnosis.events.message_text import details_of, mask_text

@@ -9,7 +9,8 @@ import pytest
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.controller.trace import Observers, TraceHash
 from runtime.system.system import build_system
-from tester.campaign.campaign import Campaign, Options, leg_run
+from tester.campaign.campaign import Campaign, leg_run
+from tester.campaign.drawing.options import Options
 from tester.campaign.recording import record
 from tester.diagnosis.events.history import FINISHED, ISSUED, WRONG
 from tester.diagnosis.events.line_events import AtPort, Sent, Stall, Transition

@@ -11,7 +11,8 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.sim.delay_policy import SCRIPTED
-from tester.campaign.campaign import Campaign, Options, kind_of
+from tester.campaign.campaign import Campaign, kind_of
+from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.exploration.counterexample.counterexample import counterexample

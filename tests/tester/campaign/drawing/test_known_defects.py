@@ -13,11 +13,14 @@ from msgspec.structs import replace
 from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import SystemDescription, load_description
-from tester.campaign.campaign import Campaign, Options, agents_of, avoided
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.known_defects import avoided
+from tester.campaign.drawing.options import Options
 from tester.cli.options.run import RunOptions
 from tester.cli.usable_options import check_usable
 from tester.cli.verbs.run import run
 from tester.errors import ConfigError
+from tester.execution.handover import agents_of
 from tester.program.program import BARE, FETCH, GLC, SLC, STORE
 from tests.sampling import sampled
 from tests.tester.native.solo import write

@@ -1,0 +1,52 @@
+"""Known defects of a protocol, and how a leg's system keeps them out of the way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import structs
+
+from protocols.loader import LoadedProtocol
+from runtime.description import DefectDescription, SystemDescription
+from runtime.prng import Prng
+
+
+def avoided_defects(
+    protocol: LoadedProtocol, known_defects: bool, attack: Collection[str], avoid: Collection[str]
+) -> list[DefectDescription]:
+    """The known defects that are kept out of the way; for the rest see `Options`."""
+    there = [
+        defect
+        for defect in protocol.written.defects
+        if defect.called in avoid or not (known_defects or defect.called in attack)
+    ]
+    return [*there, *(defect for defect in protocol.absent_defects if defect.called in avoid)]
+
+
+def one_way(defect: DefectDescription, prng: Prng) -> DefectDescription:
+    """The defect with one of the ways in which it is avoided."""
+    drawn = prng.fork(defect.called).below(1 + len(defect.instead))
+    return structs.replace(defect, avoid=defect.instead[drawn - 1]) if drawn else defect
+
+
+def avoided(
+    defects: Iterable[DefectDescription],
+    description: SystemDescription,
+    whole: SystemDescription,
+) -> dict[str, object]:
+    """Assignments under which none of the defects shows, as far as they concern what is there."""
+    there: Mapping[str, Collection[str]] = {
+        "agents": description.agents,
+        "requester": description.requesters,
+        "machine": whole.machines,
+    }
+    found: dict[str, object] = {}
+    for defect in defects:
+        for path, value in defect.avoid.items():
+            kind, _, rest = path.partition(".")
+            if kind not in there or rest.partition(".")[0] in there[kind]:
+                before = found.get(path)
+                if isinstance(before, tuple) and isinstance(value, tuple):
+                    value = (*before, *value)
+                found[path] = value
+    return found

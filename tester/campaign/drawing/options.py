@@ -1,0 +1,46 @@
+"""What a run is asked for: all that its legs depend on, besides their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from protocols.loader import LoadedProtocol
+from runtime.description import DefectDescription
+from tester.campaign.drawing.known_defects import avoided_defects
+from tester.execution.leg import DEADLOCK_LIMIT
+from tester.scenario import profiles
+
+NO_END: Final = 1 << 40
+"""Episodes that no run has: legs are whole."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a command line may fix. ``fixed`` are the profiles' options, ``assignments`` fields of
+    the system description, which are set last."""
+
+    seed: int
+    episodes: int
+    profile: str = profiles.DEFAULT
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    assignments: Mapping[str, object] = field(default_factory=dict)
+    one_request_per_lane: bool | None = None
+    known_defects: bool = False
+    """Whether known defects, which the description avoids, are attacked as well."""
+    attack: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+    """Names of single defects to attack, and to avoid whatever else is said."""
+    left_out: tuple[DefectDescription, ...] = ()
+    """What is avoided besides (`tester.campaign.left_out`)."""
+    without_variants: frozenset[str] = frozenset()
+    """What variants of the system are called that no leg draws."""
+    leg_episodes: int | None = None
+    deadlock_limit: int = DEADLOCK_LIMIT
+    version: str = ""
+
+    def avoided(self, protocol: LoadedProtocol) -> list[DefectDescription]:
+        """The known defects that are kept out of the way."""
+        known = avoided_defects(protocol, self.known_defects, self.attack, self.avoid)
+        return [*known, *self.left_out]
