@@ -9,6 +9,13 @@
 
 enum { NAME_LENGTH_BITS = 12 };
 
+// What the lanes of an action have in common in what they request first.
+struct Habit {
+    u64 start;  // of a pattern: its place, drawn
+    bool hot, patterned, by_line;
+    u8 stride;
+};
+
 struct Selection {
     // the block
     i64 episodes, lanes;
@@ -31,6 +38,7 @@ struct Selection {
     Pick* pick;
     i64* first_pick;  // [episodes + 1]
     // work space: one entry per action of an episode, each
+    Habit* habit;
     i32* owned;
     i32* owned_store;
 };
@@ -39,25 +47,37 @@ static inline i64 action_name(const Selection& p, i64 episode, i64 number) {
     return shifted(p.identity[episode], NAME_LENGTH_BITS) | number;
 }
 
-// Index within the group's cells that a lane requests first.
+static inline Habit habit_of(const Selection& p, i64 episode, i64 number) {
+    const i64 name = action_name(p, episode, number);
+    Habit made{};
+    made.hot = p.hot_percent && draw_percent(p.action_key, word(name, 8, 4), p.hot_percent);
+    made.patterned =
+        p.pattern_percent && draw_percent(p.action_key, word(name, 8, 5), p.pattern_percent);
+    if (!made.patterned) return made;
+    const i64 shape = draw_below(p.action_key, word(name, 8, 6), 4);
+    made.stride = shape == 0 ? 0 : shape == 3 ? 2 : 1;
+    made.by_line = shape == 2;
+    made.start = shape & 1 ? draw_word(p.action_key, word(name, 8, 7))
+                           : draw_word(p.episode_key, ~p.identity[episode]);
+    return made;
+}
+
+// Index within the group's cells that a lane requests first, with the habit of action `source`.
 static inline i64 first_choice(const Selection& p, i64 episode, i64 source, i64 lane, i64 group,
                                bool is_store, i64 choices) {
+    const Habit& habit = p.habit[source];
     const i64 name = action_name(p, episode, source);
     i64 index = draw_below(p.first_key, shifted(name, LANE_BITS) | lane, choices);
     const i64 some = choices > 1 ? choices : 1;
-    if (p.hot_percent && draw_percent(p.action_key, word(name, 8, 4), p.hot_percent)) {
+    if (habit.hot) {
         i64 few = choices < p.hot_cells ? choices : p.hot_cells;
         if (few < 1) few = 1;
         index = index % few * (choices / few);
     }
-    if (p.pattern_percent && draw_percent(p.action_key, word(name, 8, 5), p.pattern_percent)) {
-        const i64 shape = draw_below(p.action_key, word(name, 8, 6), 4);
-        i64 stride = shape == 0 ? 0 : shape == 3 ? 2 : 1;
-        if (is_store && stride < 1) stride = 1;
-        const u64 drawn = shape & 1 ? draw_word(p.action_key, word(name, 8, 7))
-                                    : draw_word(p.episode_key, ~p.identity[episode]);
-        i64 start = scaled(drawn, choices);
-        if (shape == 2) {
+    if (habit.patterned) {
+        const i64 stride = is_store && !habit.stride ? 1 : habit.stride;
+        i64 start = scaled(habit.start, choices);
+        if (habit.by_line) {
             const i64 first = p.group_first[group];
             const i64 place = first + start < p.cells - 1 ? first + start : p.cells - 1;
             start = p.line_start[place] > first ? p.line_start[place] - first : 0;
@@ -73,8 +93,10 @@ static inline void make_picks(Selection& p) {
         p.first_pick[episode] = picks;
         const i64 first = p.first[episode], last = p.first[episode + 1];
         i64 widest = 0;
-        for (i64 a = first; a < last; a++)
+        for (i64 a = first; a < last; a++) {
             if (p.action_size[a] > widest) widest = p.action_size[a];
+            p.habit[a - first] = habit_of(p, episode, a - first);
+        }
         const bool wide = draw_percent(p.episode_key, word(p.identity[episode], 4, 3), 50);
         for (i64 a = first; a < last; a++) {
             const i64 number = a - first;

@@ -184,7 +184,8 @@ struct Redrawn {
     i64 seed;
 };
 
-// Draws again the bytes with a mark, of all stores. `history`: of each byte, before them.
+// Draws again the bytes with a mark, of all stores. `history`: of each byte, before them; `marked`:
+// with seven further bytes.
 static inline void redraw(const Known& k, const Accesses& a, Derived& d, const u64* history,
                           const u8* marked, Room& room) {
     const i64 bytes = bytes_of(k);
@@ -201,6 +202,9 @@ static inline void redraw(const Known& k, const Accesses& a, Derived& d, const u
         const i32* own = a.first + row - a.first_row;
         for (i64 i = own[0]; i < own[1]; i++) {
             const Access one = a.access[i];
+            u64 marks;  // of eight bytes, as an access has at most
+            __builtin_memcpy(&marks, marked + one.byte, sizeof marks);
+            if (!(marks << (64 - 8 * size))) continue;
             const i64 name = name_of(d, row, one.slot);
             for (i64 place = 0; place < size; place++) {
                 const i32 byte = one.byte + (i32)place;
@@ -235,7 +239,7 @@ static inline void redraw(const Known& k, const Accesses& a, Derived& d, const u
 static inline void assign_versions(const Known& k, const Accesses& a, Derived& d, Room& room) {
     const i64 bytes = bytes_of(k);
     u64* history = room.take<u64>(bytes);
-    u8* marked = room.zeros<u8>(bytes);  // a version is to be drawn again
+    u8* marked = room.zeros<u8>(bytes + 7);  // a version is to be drawn again
     __builtin_memcpy(history, k.history, (u64)bytes * sizeof(u64));
     bool any = false;
     for (i64 row = a.first_row; row < a.last_row; row++) {
@@ -261,7 +265,7 @@ static inline void assign_versions(const Known& k, const Accesses& a, Derived& d
 
 // Bytes that assigning takes at most.
 static inline i64 room_to_assign(const Known& k, const Accesses& a) {
-    return bytes_of(k) * 17 + a.bytes * 30 + 160;
+    return bytes_of(k) * 17 + a.bytes * 30 + 167;
 }
 
 // An episode as waits name it.

@@ -199,7 +199,7 @@ static inline bool open_reservations(const Drawing& d, const Timetable& table, i
     r.held.key = room.take<u64>(c.owners + 2 * picks + 1);
     r.held.flags = room.take<u8>(c.owners + 2 * picks + 1);
     r.cell = room.take<i32>(picks);
-    r.pending = room.take<i32>(picks);
+    r.waiting = room.take<Waiting>(picks + 1);
     r.spare.key = room.take<u64>(c.owners + 2 * picks + 1);
     r.spare.flags = room.take<u8>(c.owners + 2 * picks + 1);
     r.now = room.take<i32>(picks + 1);
@@ -260,6 +260,7 @@ static inline bool select_addresses(const Drawing& d, const Timetable& table, co
                 0,
                 room.take<Pick>(picks),
                 room.take<i64>(table.episodes + 1),
+                room.take<Habit>(a.count),
                 room.take<i32>(a.count),
                 room.take<i32>(a.count)};
     Targeting t{FORKED(d.key, "chase"),
@@ -278,7 +279,8 @@ static inline bool select_addresses(const Drawing& d, const Timetable& table, co
     reserve(r);
     return_to_own(p, r.cell);
     if (s.chase_percent) target_conflicts(p, r.cell, t);
-    for (i64 i = 0; i < a.count * d.lanes; i++) a.address[i] = INACTIVE;
+    static_assert(INACTIVE == -1, "all bits");
+    __builtin_memset(a.address, 0xFF, (u64)(a.count * d.lanes) * sizeof(i64));
     place(p, r.cell, d.map.cell_address, a.address);
     return true;
 }

@@ -33,6 +33,12 @@ struct Ask {
     i64 what;  // pick << 1 | whether it stores
 };
 
+// A pick without a cell, or that was granted one in the last round.
+struct Waiting {
+    u64 counter;  // of its random numbers, spread: twice its identity
+    i32 pick;
+};
+
 // When an episode begins and ends, from the origin on.
 struct Span {
     i64 begin, end;
@@ -61,12 +67,12 @@ struct Reservation {
     // results
     i32* cell;  // [picks] -1: sits out
     // work space
-    i32* pending;  // [picks]
-    i32* now;      // [picks + 1] those that ask in a round
-    Ask* asking;   // [asks] in the order of picks
-    Ask* bucket;   // [asks + 1] by cell
-    i32* first;    // [cells + 1] how many ask for each
-    Span* span;    // [episodes]
+    Waiting* waiting;  // [picks + 1]
+    i32* now;          // [picks + 1] those of them that ask in a round
+    Ask* asking;       // [asks] in the order of picks
+    Ask* bucket;       // [asks + 1] by cell
+    i32* first;        // [cells + 1] how many ask for each
+    Span* span;        // [episodes]
 };
 
 static inline i64 episode_of(u64 key) {
@@ -129,7 +135,8 @@ static inline i64 next_begin(const Reservation& r, u64 cell, i64 owner) {
 }
 
 // One round: grants cells to those of the `n` asks that may have them; returns their number.
-static inline i64 grant(Reservation& r, i64 n) {
+static inline i64 grant(Reservation& all, i64 n) {
+    Reservation r = all;  // of its own: no store through a pointer changes it
     sort_asks(r, n);
     r.held.key[r.owners] = ~(u64)0;
     i64 granted = 0, ask = 0;
@@ -154,22 +161,23 @@ static inline i64 grant(Reservation& r, i64 n) {
                 p.next_store++;
             i64 last = ask;
             bool stores = old_store;
-            for (; r.bucket[last].key == key; last++) stores |= r.bucket[last].what & 1;
+            do stores |= r.bucket[last].what & 1;
+            while (r.bucket[++last].key == key);
             const Span& span = r.span[episode_of(key)];
             const bool clash =
                 (p.store > span.begin) | (next_begin(r, cell, p.next_store) < span.end) |
                 (stores & ((p.any > span.begin) | (next_begin(r, cell, p.owner) < span.end)));
             pass_claim(span, stores, p);
             granted += clash ? 0 : last - ask;
-            for (; ask < last; ask++) r.cell[r.bucket[ask].what >> 1] = clash ? -1 : (i32)cell;
+            do r.cell[r.bucket[ask].what >> 1] = clash ? -1 : (i32)cell;
+            while (++ask < last);
             if (old || !clash) keep(r, p, key, old_store || (stores && !clash));
         }
     }
     pass_owners(r, ~(u64)0, p);
-    const Owners held = r.held;
-    r.held = r.spare;
-    r.spare = held;
-    r.owners = p.kept;
+    all.held = r.spare;
+    all.spare = r.held;
+    all.owners = p.kept;
     return granted;
 }
 
@@ -187,37 +195,45 @@ static inline void ask_for(const Reservation& r, i64 at, i64 pick, i64 cell, i64
     r.first[cell]++;
 }
 
+// Below which the upper halves of that share of all random words are.
+static inline u64 share_of_words(i64 percent) { return (((u64)percent << 32) + 99) / 100; }
+
 static inline void reserve(Reservation& r) {
-    i64 pending = 0, share = r.first_share;
-    for (i64 i = 0; i < r.picks; i++) {
-        r.cell[i] = -1;
-        if (r.pick[i].choices > 0) r.pending[pending++] = (i32)i;
+    const i64 picks = r.picks;
+    Pick* pick = r.pick;
+    Waiting* waits = r.waiting;
+    i32 *cell = r.cell, *now = r.now;
+    i64 waiting = 0, share = r.first_share;
+    for (i64 i = 0; i < picks; i++) {
+        cell[i] = -1;
+        waits[waiting] = {(u64)pick[i].identity * 2 * GOLDEN, (i32)i};
+        waiting += pick[i].choices > 0;
     }
+    i64 pending = waiting;  // of them, those without a cell
     for (int round = 0; round < ROUNDS; round++) {
-        const u64 key = r.keys[round];
+        const u64 key = r.keys[round], limit = share_of_words(share);
         // Written without branches on what is drawn, which no branch predictor could predict.
-        i64 asks = 0;
-        for (i64 i = 0; i < pending; i++) {
-            r.now[asks] = r.pending[i];
-            asks += draw_percent(key, word(r.pick[r.pending[i]].identity, 2, 1), share);
+        i64 asks = 0, left = 0;
+        for (i64 i = 0; i < waiting; i++) {
+            const Waiting one = waits[i];
+            const bool refused = cell[one.pick] < 0;
+            waits[left] = one;
+            now[asks] = (i32)left;
+            asks += refused & (mix64(one.counter + GOLDEN + key) >> 32 < limit);
+            left += refused;
         }
+        waiting = left;
         for (i64 i = 0; i < asks; i++) {
-            Pick& pick = r.pick[r.now[i]];
-            const i64 drawn = draw_below(key, word(pick.identity, 2, 0), pick.choices);
-            const i64 chosen = pick.tried ? drawn : pick.index;
-            pick.tried = true;
-            ask_for(r, i, r.now[i], pick.first_cell + chosen, pick.episode, pick.lane,
-                    pick.is_store);
+            const Waiting one = waits[now[i]];
+            Pick& its = pick[one.pick];
+            const i64 drawn = scaled(mix64(one.counter + key), its.choices);
+            const i64 chosen = its.tried ? drawn : its.index;
+            its.tried = true;
+            ask_for(r, i, one.pick, its.first_cell + chosen, its.episode, its.lane, its.is_store);
         }
         const i64 granted = grant(r, asks);
-        i64 left = 0;
-        for (i64 i = 0; i < pending; i++) {
-            const i32 pick = r.pending[i];
-            r.pending[left] = pick;
-            left += r.cell[pick] < 0;
-        }
-        pending = left;
-        if (pending * 64 < r.picks) break;
+        pending -= granted;
+        if (pending * 64 < picks) break;
         const i64 success = granted * 100 / (asks > 1 ? asks : 1);
         share = success > 50 ? 100 : success > 10 ? success : 10;
     }
