@@ -113,13 +113,15 @@ inline bool view_program(const ProgramArrays& p, Arena& arena, ProgramView& view
         for (; next <= p.episodes && p.episode_first_action[next] == static_cast<i64>(a); ++next)
             first_action[next] = static_cast<i64>(actions);
         const u64 before = lanes;
-        const i64* addresses = p.lane_address + a * p.lanes;
-        for (u64 l = 0; l < p.lanes; ++l) {
+        const u64 width = p.lanes, slot = a * width;
+        const i64* addresses = p.lane_address + slot;
+        const u64 *values = p.store_value + slot, *expects = p.expected + slot;
+        for (u64 l = 0; l < width; ++l) {
             if (addresses[l] < 0) continue;
             lane[lanes] = static_cast<u8>(l);
             address[lanes] = static_cast<u64>(addresses[l]);
-            value[lanes] = p.store_value[a * p.lanes + l];
-            expected[lanes++] = p.expected[a * p.lanes + l];
+            value[lanes] = values[l];
+            expected[lanes++] = expects[l];
         }
         if (p.action_scope[a] & ACTION_CONTINUES && actions) {
             // The first row of an access stands for all; each piece counts as a lane.

@@ -35,7 +35,7 @@ inline u64 line_number(const FinalMemory& m, u64 address) {
 
 // Calls `visit(address)` for the first and the last byte of everything that the program touches.
 template <class Visit>
-inline void each_end(const ProgramArrays& p, Visit visit) {
+inline void each_end(ProgramArrays p, Visit visit) {
     for (u64 a = 0; a < p.actions; ++a) {
         for (u64 l = 0; l < p.lanes; ++l) {
             const i64 address = p.lane_address[a * p.lanes + l];
@@ -107,7 +107,8 @@ inline u64 value_left(const ProgramArrays& p, u64 action, u64 slot) {
     return atomic_apply(node, p.expected[slot]);
 }
 
-inline void apply_stores(const ProgramArrays& p, FinalMemory& m) {
+// Copies of its own: no byte that is stored changes where they point.
+inline void apply_stores(ProgramArrays p, FinalMemory m) {
     const u64 bytes = m.lines << LINE_BITS;
     u64 episode = 0;
     for (u64 a = 0; a < p.actions; ++a) {
@@ -119,8 +120,10 @@ inline void apply_stores(const ProgramArrays& p, FinalMemory& m) {
             const u64 address = static_cast<u64>(p.lane_address[slot]);
             const u64 number = line_number(m, address);
             const u64 first = (number << LINE_BITS) + (address & LINE_MASK);
+            const u64 behind = first + p.action_size[a];
+            const u64 end = behind < bytes ? behind : bytes;
             u64 value = value_left(p, a, slot);
-            for (u64 at = first; at < first + p.action_size[a] && at < bytes; ++at, value >>= 8) {
+            for (u64 at = first; at < end; ++at, value >>= 8) {
                 m.contents[at] = static_cast<u8>(value);
                 m.owner[at] = agent;
             }

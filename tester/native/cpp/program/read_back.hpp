@@ -41,28 +41,29 @@ struct ReaderChoice {
     const ProgramArrays& p;
     const Readers& readers;
     i64 wanted = NO_AGENT;  // isolation group of the choices below, NO_AGENT: any
-    u64 owners = 0;         // their hash; the owners of the choices below are `last`
     bool known = false;
     u32 count = 0;
-    i16 last[8] = {};
+    u32 writers = 0;
+    u32 writer[8] = {};  // requesters of the owners
+    i16 last[8] = {};    // owners of the choices below
     u32 choices[MOST_AGENTS] = {};
 
     ReaderChoice(const ProgramArrays& program, const Readers& all) : p(program), readers(all) {}
 
     bool wrote(u32 reader) const {
-        for (const i16 owner : last) {
-            if (owner != NO_AGENT &&
-                p.agent_requester[owner] == p.agent_requester[readers.agent[reader]])
-                return true;
-        }
+        for (u32 i = 0; i < writers; ++i)
+            if (writer[i] == p.agent_requester[readers.agent[reader]]) return true;
         return false;
     }
 
     void choose() {
         wanted = NO_AGENT;
+        writers = 0;
         for (const i16 owner : last) {
-            if (owner != NO_AGENT && p.agent_isolation[owner] > wanted)
-                wanted = p.agent_isolation[owner];
+            if (owner == NO_AGENT) continue;
+            if (p.agent_isolation[owner] > wanted) wanted = p.agent_isolation[owner];
+            const u32 requester = p.agent_requester[owner];
+            if (!writers || writer[writers - 1] != requester) writer[writers++] = requester;
         }
         count = 0;
         for (u32 round = 0; round < 2 && !count; ++round) {  // the second one takes who wrote it

@@ -14,7 +14,8 @@ inline void each_byte(const ProgramArrays& p, const FinalMemory& m, u64 action, 
     const u64 address = static_cast<u64>(p.lane_address[slot]);
     const u64 first = (line_number(m, address) << LINE_BITS) + (address & LINE_MASK);
     const u64 bytes = m.lines << LINE_BITS;
-    for (u64 i = 0; i < p.action_size[action] && first + i < bytes; ++i) visit(first + i, i);
+    const u64 size = first + p.action_size[action] < bytes ? p.action_size[action] : bytes - first;
+    for (u64 i = 0; i < size; ++i) visit(first + i, i);
 }
 
 inline bool has_lanes(const ProgramArrays& p, u64 action) {
@@ -54,11 +55,10 @@ inline bool any_wanted(const ProgramArrays& p, const FinalMemory& m, const u8* w
     return bytes << (64 - 8 * size);
 }
 
-// Calls `visit(place, episode, action of the view, row, slot, number in the lane)` for the bytes that
-// are wanted of all stores, in the order of the program.
+// Calls `visit(place, episode, action of the view, value)` for the bytes that are wanted of all stores,
+// in the order of the program.
 template <class Visit>
-inline void each_version(const ProgramArrays& p, const FinalMemory& m, const u8* wanted,
-                         Visit visit) {
+inline void each_version(ProgramArrays p, FinalMemory m, const u8* wanted, Visit visit) {
     u64 actions = 0;  // that issue an access, as view_program counts them
     for (u64 e = 0; e < p.episodes; ++e) {
         const u64 last = static_cast<u64>(p.episode_first_action[e + 1]);
@@ -67,8 +67,9 @@ inline void each_version(const ProgramArrays& p, const FinalMemory& m, const u8*
             if (p.action_kind[a] == AccessKind::LOAD) continue;
             for (u64 slot = a * p.lanes; slot < (a + 1) * p.lanes; ++slot) {
                 if (!any_wanted(p, m, wanted, a, slot)) continue;
+                const u64 left = value_left(p, a, slot);
                 each_byte(p, m, a, slot, [&](u64 place, u64 i) {
-                    if (wanted[place]) visit(place, e, actions - 1, a, slot, i);
+                    if (wanted[place]) visit(place, e, actions - 1, static_cast<u8>(left >> 8 * i));
                 });
             }
         }
@@ -83,7 +84,7 @@ inline bool program_versions(const ProgramArrays& p, const FinalMemory& m, Arena
     u64* next = arena.zeros<u64>(bytes + 1);
     if (!arena.enough()) return false;
     mark_racing(p, m, wanted);
-    each_version(p, m, wanted, [=](u64 place, u64, u64, u64, u64, u64) { ++next[place + 1]; });
+    each_version(p, m, wanted, [=](u64 place, u64, u64, u8) { ++next[place + 1]; });
     for (u64 i = 0; i < bytes; ++i) next[i + 1] += next[i];
     const u64 count = next[bytes];
     u64* byte = arena.take<u64>(count);
@@ -92,11 +93,11 @@ inline bool program_versions(const ProgramArrays& p, const FinalMemory& m, Arena
     u32* episode = arena.take<u32>(count);
     u32* agent = arena.take<u32>(count);
     if (!arena.enough()) return false;
-    each_version(p, m, wanted, [&](u64 place, u64 e, u64 issued, u64 row, u64 slot, u64 i) {
+    each_version(p, m, wanted, [=](u64 place, u64 e, u64 issued, u8 left) {
         const u64 at = next[place]++;
         byte[at] = m.line[place >> LINE_BITS] + (place & LINE_MASK);
         action[at] = static_cast<i64>(issued);
-        value[at] = static_cast<u8>(value_left(p, row, slot) >> 8 * i);
+        value[at] = left;
         episode[at] = static_cast<u32>(e);
         agent[at] = static_cast<u32>(p.episode_thread[e]);
     });
