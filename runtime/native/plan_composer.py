@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
-from runtime.controller.declarations import BufferParameter, Parameter
+from runtime.controller.declarations import BufferParameter, once_a_class
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.shapes import Controller
 from runtime.description import (
@@ -107,17 +107,17 @@ class Composer:
         if description.network.delays == SCRIPTED:
             return None
         machines: dict[str, _Machine] = {}
-        for machine in self._protocol.machines:
-            for group in description.groups_of(machine.MACHINE):
-                described = description.machines[group]
-                if any(buffer.joined for buffer in described.buffers.values()):
+        groups: dict[str, list[str]] = {machine.MACHINE: [] for machine in self._protocol.machines}
+        for group, described in description.machines.items():
+            groups[described.of or group].append(group)
+            if any(buffer.joined for buffer in described.buffers.values()):
+                return None
+            if described.count:
+                known = self._known.get(_key(described.of or group, described))
+                if known is None:
                     return None
-                if described.count:
-                    known = self._known.get(_key(machine.MACHINE, described))
-                    if known is None:
-                        return None
-                    machines[group] = known
-        return _Composition(self._protocol, description, machines).words(self._pools)
+                machines[group] = known
+        return _Composition(self._protocol, description, groups, machines).words(self._pools)
 
 
 def _key(machine: str, described: MachineDescription) -> tuple[object, ...]:
@@ -174,16 +174,21 @@ class _Composition:
         self,
         protocol: ProtocolInfo,
         description: SystemDescription,
+        groups: Mapping[str, list[str]],
         machines: Mapping[str, _Machine],
     ) -> None:
+        """``groups``: of every machine; ``machines``: what is known of each that has instances."""
         self._protocol = protocol
         self._description = description
+        self._groups = groups
         self._machines = machines
         self._line_bits = description.line_size.bit_length() - 1
         self._delayed = description.network.delays != "nominal"
-        self._places = {
-            machine.MACHINE: description.instances_of(machine.MACHINE)
-            for machine in protocol.machines
+        self._places: dict[str, list[Place]] = {
+            machine: [
+                (group, i) for group in names for i in range(description.machines[group].count or 0)
+            ]
+            for machine, names in groups.items()
         }
         self._counts = {
             machine.MACHINE_TYPE: len(self._places[machine.MACHINE])
@@ -236,7 +241,7 @@ class _Composition:
         ]
         interleaved = set()
         for machine in self._protocol.machines:
-            groups = description.groups_of(machine.MACHINE)
+            groups = self._groups[machine.MACHINE]
             if len(groups) == 1 and description.machines[groups[0]].interleaved:
                 interleaved.add(machine.MACHINE_TYPE)
         first = 0
@@ -251,53 +256,52 @@ class _Composition:
         network = self._description.network
         buffers: list[list[int]] = []
         on_bus = (network.bus or ()) if network.kind == "bus" else ()
-        ports: list[tuple[int, str, bool, list[int]]] = []
-        listening: dict[int, list[tuple[int, int, str, bool]]] = {}
+        ports: list[tuple[int, str, list[int]]] = []
+        listening: dict[int, list[tuple[int, int, str]]] = {}
         for machine in self._protocol.machines:
-            declared = [p for p in machine.PARAMETERS if isinstance(p, BufferParameter)]
+            declared = _sorted_parameters(machine).buffers
             for version, place in enumerate(self._places[machine.MACHINE]):
                 described = self._description.machines[place[0]].buffers
-                known, number = self._machines[place[0]], self._number[place]
+                known, number, node = (
+                    self._machines[place[0]],
+                    self._number[place],
+                    self._node[place],
+                )
                 controller = self._controller_of[place] = len(self._controller_of)
                 prefix = f"{machine.MACHINE}{version}."
                 for parameter in declared:
                     name, buffer = parameter.name, described[parameter.name]
-                    vn, delayed = parameter.virtual_network, self._delayed and buffer.randomized
+                    vn = parameter.virtual_network
+                    full = prefix + name if self._delayed and buffer.randomized else ""
                     if vn is not None and parameter.direction == "To":
                         number[name] = len(ports)
                         latency = buffer.latency
                         latency = network.latency if latency is None else latency
-                        words = [buffer.capacity, buffer.ordered, latency, self._node[place]]
-                        own = delayed and vn in on_bus
-                        words.append(vn + 1 if vn in on_bus else 0)
-                        words.append(_hash_name(f"{prefix}{name}->bus") if own else 0)
-                        ports.append((vn, prefix + name, delayed and not own, words))
+                        words = [buffer.capacity, buffer.ordered, latency, node, 0, 0]
+                        if vn in on_bus:
+                            words[4:] = vn + 1, _hash_name(f"{full}->bus") if full else 0
+                            full = ""
+                        ports.append((vn, full, words))
                         continue
                     consumer = controller if name in known.consumed else NONE
                     delay = 0
                     if vn is None:
-                        delay = _hash_name(prefix + name) if delayed else 0
+                        delay = _hash_name(full) if full else 0
                     elif consumer != NONE:
-                        receiver = self._node[place], len(buffers), prefix + name, delayed
-                        listening.setdefault(vn, []).append(receiver)
+                        listening.setdefault(vn, []).append((node, len(buffers), full))
                     strict = vn is None and parameter.direction is None
                     strict = strict and parameter.ordered_hint is True
                     number[name] = len(buffers)
                     buffers.append([buffer.capacity, buffer.ordered, consumer, delay, strict])
-        for receivers in listening.values():
-            assert len({node for node, *_ in receivers}) == len(receivers), "a node listens once"
-            receivers.sort()
-        for vn, name, delayed, words in ports:
-            receivers = listening.get(vn, [])
-            words.append(len(receivers))
-            for node, at, other, too in receivers:
-                words += (node, at, _hash_name(f"{name}->{other}") if delayed and too else 0)
+        receivers = {vn: _Receivers(found) for vn, found in listening.items()}
+        for vn, name, words in ports:
+            words += receivers[vn].of(name) if vn in receivers else (0,)
         return buffers, [words for *_, words in ports]
 
     def _caches(self) -> list[list[int]]:
         found: list[list[int]] = []
         for machine in self._protocol.machines:
-            names = [p.name for p in _declared(machine) if p.type == "CacheMemory"]
+            names = _sorted_parameters(machine).caches
             for place in self._places[machine.MACHINE]:
                 caches, number = self._description.machines[place[0]].caches, self._number[place]
                 for name in names:
@@ -308,19 +312,22 @@ class _Composition:
 
     def _controllers(self) -> list[list[int]]:
         below, above = neighbours(self._description.machines)
-        node = self._node
+        node = self._node.__getitem__
+        stalls = {
+            name: any(cache.resource_stalls for cache in group.caches.values())
+            for name, group in self._description.machines.items()
+        }
         found = []
         for at, machine in enumerate(self._protocol.machines):
             for version, place in enumerate(self._places[machine.MACHINE]):
                 described = self._description.machines[place[0]]
                 known, number = self._machines[place[0]], self._number[place]
-                stalls = any(cache.resource_stalls for cache in described.caches.values())
                 words = [at, version, machine.MACHINE_TYPE, *known.head]
-                words += (NONE if name is None else number[name] for name in known.queues)
-                words.append(stalls or not machine.RESOURCES_ONLY_CACHES)
+                words += [NONE if name is None else number[name] for name in known.queues]
+                words.append(stalls[place[0]] or not machine.RESOURCES_ONLY_CACHES)
                 for others in (below[place], above[place]):
                     words.append(len(others))
-                    words += [node[other] for other in others]
+                    words += map(node, others)
                 words += known.parameters.filled(number, bool(described.interleaved))
                 words += known.objects.filled(number, NONE)
                 found.append(words)
@@ -332,18 +339,17 @@ class _Composition:
         groups = self._description.requesters
         machines = self._description.machines
         count = {name: machines[group.machine].count or 0 for name, group in groups.items()}
-        made: list[tuple[Place, RequesterDescription]] = []
+        made: list[tuple[Place, _Requester]] = []
         links: dict[int, int] = {}
         first: dict[str, int] = {}
         for name, group in groups.items():
             first[name] = len(made)
+            form = self._form(group)
             for i in range(count[name]):
                 self._number[group.machine, i][group.parameter or ""] = len(made)
-                made.append(((group.machine, i), group))
+                made.append(((group.machine, i), form))
         for machine in self._protocol.machines:
-            for parameter in _declared(machine):
-                if parameter.type not in REQUESTERS:
-                    continue
+            for parameter in _sorted_parameters(machine).requesters:
                 for place in self._places[machine.MACHINE]:
                     if parameter.name in self._number[place]:
                         continue
@@ -354,51 +360,99 @@ class _Composition:
                         class_name=parameter.type,  # type: ignore[arg-type]
                         caches=(),
                     )
-                    made.append((place, idle))
+                    made.append((place, self._form(idle)))
         for name, group in groups.items():
             target = group.invalidates
-            if target is not None and count[target]:
+            if target is not None and count[target] and group.class_name in COALESCERS:
                 for i in range(count[name]):
                     links[first[name] + i] = first[target] + i * count[target] // count[name]
-        return [self._requester(*each, links.get(at)) for at, each in enumerate(made)]
+        found = []
+        for at, (place, form) in enumerate(made):
+            number = self._number[place]
+            queue = number.get(form.queue, NONE)
+            words = [form.kind, self._controller_of[place], queue, MAX_LANES, *form.words]
+            words += (len(form.caches), *(number[cache] for cache in form.caches))
+            words += (1, links[at]) if at in links else (0,)
+            found.append(words)
+        return found
 
-    def _requester(
-        self, place: Place, group: RequesterDescription, linked: int | None
-    ) -> list[int]:
-        number = self._number[place]
-        queues = [
+    def _form(self, group: RequesterDescription) -> _Requester:
+        queues = (
             each.queue
             for each in self._description.requesters.values()
-            if (each.machine, each.parameter) == (place[0], group.parameter)
-        ]
-        queue = number.get(queues[0] if queues and queues[0] else "mandatoryQueue", NONE)
-        caches = [number[cache] for cache in group.caches or ()]
-        words = [0, self._controller_of[place], queue, MAX_LANES]
+            if (each.machine, each.parameter) == (group.machine, group.parameter)
+        )
+        queue = next(queues, None) or "mandatoryQueue"
+        caches = group.caches or ()
+        context = group.context or 0
+        words: tuple[int, ...]
         if group.class_name == DMA:
-            words[0] = RequesterKind.DMA
-            words += (0, 0, group.outstanding or 64, 0, 1, 0, 0, 0, 0, 0)
-            caches = []
-        elif group.class_name in COALESCERS:
-            words[0] = RequesterKind.COALESCER
-            caches = caches if group.walk else []
-            words += (bool(caches), 0, group.outstanding or 2560, group.tokens or 4)
-            words += (group.coalesces_per_cycle, group.one_request_per_lane, group.context or 0)
-            words += (0, 0, 0)
-        else:
-            words[0] = RequesterKind.SEQUENCER
-            words += (bool(group.walk), group.fetch, group.outstanding or 16, 0, 1, 0)
-            words += (group.context or 0, AtomicWay[group.atomics.upper()])
-            words += (self._flag(group.acquire_flag), self._flag(group.release_flag))
-        links = [linked] if linked is not None and group.class_name in COALESCERS else []
-        return [*words, len(caches), *caches, len(links), *links]
+            words = 0, 0, group.outstanding or 64, 0, 1, 0, 0, 0, 0, 0
+            return _Requester(RequesterKind.DMA, queue, words, ())
+        if group.class_name in COALESCERS:
+            caches = caches if group.walk else ()
+            words = bool(caches), 0, group.outstanding or 2560, group.tokens or 4
+            words += group.coalesces_per_cycle, group.one_request_per_lane, context, 0, 0, 0
+            return _Requester(RequesterKind.COALESCER, queue, words, caches)
+        words = bool(group.walk), group.fetch, group.outstanding or 16, 0, 1, 0, context
+        words += AtomicWay[group.atomics.upper()], self._flag(group.acquire_flag)
+        words += (self._flag(group.release_flag),)
+        return _Requester(RequesterKind.SEQUENCER, queue, words, caches)
 
     def _flag(self, name: str | None) -> int:
         return 0 if name is None else 1 << self._protocol.request_flags.index(name)
 
 
-def _declared(machine: type[Controller]) -> list[Parameter]:
-    """The parameters that are no buffers."""
-    return [each for each in machine.PARAMETERS if not isinstance(each, BufferParameter)]
+class _Requester(NamedTuple):
+    """What requesters of a group have in common."""
+
+    kind: RequesterKind
+    queue: str
+    """The parameter that they fill."""
+    words: tuple[int, ...]
+    """Those of RequesterWord behind the lanes."""
+    caches: tuple[str, ...]
+    """The parameters that they walk."""
+
+
+class _Receivers:
+    """Who listens to a virtual network: (node, buffer, name of the buffer or, if its messages are
+    never delayed, an empty one) of each."""
+
+    def __init__(self, found: list[tuple[int, int, str]]) -> None:
+        found.sort()
+        nodes, buffers, self._names = zip(*found)
+        assert len(set(nodes)) == len(found), "a node listens once"
+        self._words = [0] * (1 + 3 * len(found))
+        self._words[0] = len(found)
+        self._words[1::3], self._words[2::3] = nodes, buffers
+
+    def of(self, port: str) -> list[int]:
+        """How many there are, and the words of each as a port has them; ``port``: its name, empty
+        if its messages are never delayed."""
+        words = self._words.copy()
+        if port:
+            words[3::3] = _channels(port, self._names)
+        return words
+
+
+@lru_cache(1 << 12)
+def _channels(port: str, receivers: tuple[str, ...]) -> tuple[int, ...]:
+    """Hashes of the names of the channels from a port, 0 for those that are never delayed."""
+    return tuple(_hash_name(f"{port}->{other}") if other else 0 for other in receivers)
+
+
+class _SortedParameters:
+    """The parameters of a machine: its buffers, its caches and all that are no buffers."""
+
+    def __init__(self, machine: type[Controller]) -> None:
+        self.buffers = [p for p in machine.PARAMETERS if isinstance(p, BufferParameter)]
+        self.others = [p for p in machine.PARAMETERS if not isinstance(p, BufferParameter)]
+        self.caches = [p.name for p in self.others if p.type == "CacheMemory"]
+        self.requesters = [p for p in self.others if p.type in REQUESTERS]
+
+
+_sorted_parameters = once_a_class(_SortedParameters)
 
 
 @lru_cache(1 << 12)
