@@ -211,8 +211,8 @@ static inline bool open_reservations(const Drawing& d, const Timetable& table, i
     r.span = room.take<Span>(episodes);
     i32* number = room.take<i32>(c.episodes + 1);
     if (!room.enough()) return false;
-    keep_owners(r, c.owners, c.owner_key, c.owner_flags, c.episodes, c.episode_start,
-                c.episode_hold, start, hold, number);
+    keep_earlier(r, c.owners, c.owner_key, c.owner_flags, c.episodes, c.episode_start,
+                 c.episode_hold, start, hold, number);
     for (i64 e = 0; e < table.episodes; e++) {
         start[r.live + e] = table.start[e];
         hold[r.live + e] = table.hold[e];

@@ -117,6 +117,14 @@ static inline void pass_claim(const Span& span, bool stores, Pass& p) {
     p.store = (stores & (span.end > p.store)) ? span.end : p.store;
 }
 
+// The owners before a key keep what they have; nothing is asked of their cells.
+static inline void keep_owners(Reservation& r, u64 key, Pass& p) {
+    for (; r.held.key[p.owner] < key; p.owner++) {
+        r.spare.key[p.kept] = r.held.key[p.owner];
+        r.spare.flags[p.kept++] = r.held.flags[p.owner];
+    }
+}
+
 // The owners before a key pass unjudged: what they have they keep.
 static inline void pass_owners(Reservation& r, u64 key, Pass& p) {
     for (; r.held.key[p.owner] < key; p.owner++) {
@@ -143,12 +151,8 @@ static inline i64 grant(Reservation& all, i64 n) {
     Pass p{};
     while (ask < n) {
         const u64 cell = r.bucket[ask].key >> OWNER_BITS, begin = cell << OWNER_BITS;
-        i64 before = p.owner;
-        while (r.held.key[before] < begin) before++;
-        const u64 count = (u64)(before - p.owner);
-        __builtin_memcpy(r.spare.key + p.kept, r.held.key + p.owner, count * sizeof(u64));
-        __builtin_memcpy(r.spare.flags + p.kept, r.held.flags + p.owner, count);
-        p = {-1, -1, before, before, p.kept + (i64)count};
+        keep_owners(r, begin, p);
+        p = {-1, -1, p.owner, p.owner, p.kept};
         while (r.bucket[ask].key >> OWNER_BITS == cell) {
             const u64 key = r.bucket[ask].key;
             pass_owners(r, key, p);
@@ -174,7 +178,7 @@ static inline i64 grant(Reservation& all, i64 n) {
             if (old || !clash) keep(r, p, key, old_store || (stores && !clash));
         }
     }
-    pass_owners(r, ~(u64)0, p);
+    keep_owners(r, ~(u64)0, p);
     all.held = r.spare;
     all.spare = r.held;
     all.owners = p.kept;
@@ -242,9 +246,9 @@ static inline void reserve(Reservation& r) {
 // Begins a block: the owners whose reservations last beyond its first start are kept, in `r`, with
 // their episodes numbered anew. `start` and `hold` then have the kept episodes first; `number` has
 // room for all of the earlier ones.
-static inline void keep_owners(Reservation& r, i64 owners, const u64* key, const u8* flags,
-                               i64 episodes, const i64* start, const i64* hold, i64* kept_start,
-                               i64* kept_hold, i32* number) {
+static inline void keep_earlier(Reservation& r, i64 owners, const u64* key, const u8* flags,
+                                i64 episodes, const i64* start, const i64* hold, i64* kept_start,
+                                i64* kept_hold, i32* number) {
     r.live = 0;
     for (i64 e = 0; e < episodes; e++) {
         number[e] = (i32)r.live;
