@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
+
+from msgspec import Struct
 
 from runtime.controller.declarations import BufferParameter, ControllerContext
 from runtime.controller.protocol_info import ProtocolInfo
@@ -53,7 +55,7 @@ AnyRequester = VIPERCoalescer | Sequencer | DMASequencer
 AnyCache = CacheMemory[AbstractCacheEntry]
 
 
-class AgentPlace(NamedTuple):
+class AgentPlace(Struct, frozen=True):
     """One thread that the description asks for. ``requester`` indexes ``System.requesters``."""
 
     group: str

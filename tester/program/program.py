@@ -31,6 +31,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from runtime.requesters.port import AccessKind, Scope
 from runtime.types.atomic_op import AtomicKind
@@ -93,8 +94,7 @@ MAX_ACCESS_BYTES: Final = 16
 MAX_PIECES: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSpec:
+class AgentSpec(Struct, frozen=True):
     """The declaration of an agent. `kind`: "gpu", "cpu", DMA or FETCH; `requester`: port index."""
 
     kind: str

@@ -7,6 +7,7 @@ printed before the first tick and applied to whatever system the protocol allows
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tester.errors import ConfigError
 from tester.generator.generator import GeneratorConfig
@@ -111,10 +112,12 @@ class Scenario:
         episodes: int | None,
         line_size: int = 64,
         isolation_groups: tuple[int, ...] = (),
+        **changes: Any,
     ) -> GeneratorConfig:
         """What to generate for the agents of the system that was actually built.
 
         `isolation_groups` as in GeneratorConfig; the map gets as many groups as they need.
+        `changes`: other fields of it.
         """
         groups = max(self.program.map.groups, max(isolation_groups, default=0) + 1)
         places = self.program.map
@@ -139,6 +142,7 @@ class Scenario:
             episodes=episodes,
             map=layout,
             isolation_groups=isolation_groups,
+            **changes,
         )
 
 

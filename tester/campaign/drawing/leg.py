@@ -6,8 +6,8 @@ nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from tester.execution.leg import DEADLOCK_LIMIT
 from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.generator.native_loops import CompiledLoops
-from tester.program.program import Program
+from tester.program.program import AgentSpec, Program
 from tester.program.replay_file import Leg
 from tester.scenario import limited_resources, machine_roles, profiles, variants
 
@@ -113,7 +113,6 @@ class Legs:
         ]
         description = self._systems.draw(scenario.shape, drawn, prng.fork("avoided"))
         agents, groups, rules = agents_and_rules(description)
-        config = scenario.config(agents, None, description.line_size, rules.isolation_groups)
         able = machine_roles.abilities(self._protocol.accepted, description)
         changes: dict[str, Any] = {"abilities": tuple(able[group] for group in groups)}
         without = {what for group in description.agents.values() for what in group.without}
@@ -123,12 +122,15 @@ class Legs:
             changes |= {"bare_percent": 0, "plain_percent": 0}
         if "atomics" in without:
             changes |= {"bare_percent": 100, "atomic_percent": 0}
-        episodes = min(
-            options.episodes - done,
-            self._leg_episodes(number, prng, config, len(agents), turn.longest),
+        episodes = self._leg_episodes(number, prng, scenario.program, agents, turn.longest)
+        config = scenario.config(
+            agents,
+            min(options.episodes - done, episodes),
+            description.line_size,
+            rules.isolation_groups,
+            **changes,
         )
-        _check_size(config, episodes)
-        config = replace(config, episodes=episodes, **changes)
+        _check_size(config)
 
         def leg(program: Program) -> Leg:
             return Leg(
@@ -165,8 +167,14 @@ class Legs:
         return DEADLOCK_LIMIT * _PATIENCE if patient else self._options.deadlock_limit
 
     def _leg_episodes(
-        self, number: int, prng: Prng, config: GeneratorConfig, agents: int, longest: int | None
+        self,
+        number: int,
+        prng: Prng,
+        config: GeneratorConfig,
+        agents: Sequence[AgentSpec],
+        longest: int | None,
     ) -> int:
+        """``config``: but for its agents."""
         if self._options.leg_episodes is not None:
             return self._options.leg_episodes
         if config.pattern != EPISODES:
@@ -174,14 +182,15 @@ class Legs:
         most = _EARLY_EPISODES + _GROWTH * max(0, number + 1 - _EARLY_LEGS)
         spread = min(most, longest or MOST_EPISODES) - LEAST_EPISODES
         drawn = LEAST_EPISODES + prng.fork("episodes").below(spread + 1)
-        lanes = sum(agent.lanes for agent in config.agents) / agents
+        lanes = sum(agent.lanes for agent in agents) / len(agents)
         width = lanes * (2 + sum(config.lengths) / len(config.lengths))
-        return max(_ROUNDS * agents, min(drawn, int(LEG_ACCESSES / width)))
+        return max(_ROUNDS * len(agents), min(drawn, int(LEG_ACCESSES / width)))
 
 
-def _check_size(config: GeneratorConfig, episodes: int) -> None:
+def _check_size(config: GeneratorConfig) -> None:
     """Refuse a leg that would fit neither into memory nor into a replay file."""
     length, lanes = max(config.lengths), max(agent.lanes for agent in config.agents)
+    episodes = config.episodes or 0
     if episodes * length * lanes > MAX_LEG_ACCESSES:
         raise ConfigError(
             f"the leg is too large: {episodes:,} episodes of {length:,} actions on {lanes} lanes, "

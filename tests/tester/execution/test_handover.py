@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from runtime.description import SystemDescription
 from runtime.prng import Prng, initial_byte
@@ -100,7 +101,7 @@ def test_every_byte_is_read_by_an_agent_that_may(name: str) -> None:
 )
 def test_steps_at_hand_overs_are_carried_out(steps: HandoverSteps) -> None:
     config = replace(CONFIGS["default"], episodes=30)
-    agents = tuple(replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
+    agents = tuple(structs.replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
     program = generate_program(replace(config, agents=agents), Prng(6))
 
     class Counter:
@@ -137,7 +138,7 @@ def test_steps_at_hand_overs_are_carried_out(steps: HandoverSteps) -> None:
 def test_a_system_may_take_its_time_to_rest_but_not_for_ever(busy: int) -> None:
     """No request waits for what moves: ten deadlock limits are granted."""
     config = CONFIGS["default"]
-    agents = tuple(replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
+    agents = tuple(structs.replace(agent, requester=i % 2) for i, agent in enumerate(config.agents))
     program = generate_program(replace(config, agents=agents, episodes=5), Prng(6))
     system = FakeSystem(lambda a: initial_byte(program.run_key, a))
 
