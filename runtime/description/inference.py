@@ -92,18 +92,17 @@ class _Machine:
             for p in plain
             if p.pointer and p.name not in self.caches and p.name not in self.requesters
         ]
+        self.main_requesters = self._main_requesters()
+        self.drives = any(kind != DMA for kind in self.requesters.values())
+        """Whether the machine has a coalescer or a sequencer."""
 
-    def main_requesters(self) -> list[str]:
+    def _main_requesters(self) -> list[str]:
         """The parameters that drive the machine when no table names one: see the manual."""
         for classes in (COALESCERS, SEQUENCERS, (DMA,)):
             found = [name for name, kind in self.requesters.items() if kind in classes]
             if found:
                 return found
         return []
-
-    def drives(self) -> bool:
-        """Whether the machine has a coalescer or a sequencer."""
-        return any(kind != DMA for kind in self.requesters.values())
 
 
 class _Completion:
@@ -221,6 +220,8 @@ class _Completion:
             if machine.count is not None:
                 self.counts[name] = machine.count
         for name in self.machines:
+            if name in self.counts and not joined[name]:
+                continue
             group = self._group(name, joined)
             stated = [self.counts[other] for other in group if other in self.counts]
             self.counts.setdefault(name, stated[0] if stated else self._usual_count(group))
@@ -248,7 +249,7 @@ class _Completion:
         machines = [self.machines[name] for name in group]
         if any("WireBuffer" in machine.pointers.values() for machine in machines):
             return 0
-        return 4 if any(machine.drives() for machine in machines) else 1
+        return 4 if any(machine.drives for machine in machines) else 1
 
     def _joined(self, name: str, buffer: str, text: str) -> str:
         path = ("machine", name, "buffer", buffer, "joined")
@@ -277,7 +278,7 @@ class _Completion:
         interleaved = given.interleaved
         if interleaved is None:
             linked = self.joined[name] or given.as_many_as is not None
-            interleaved = not declared.main_requesters() and not linked
+            interleaved = not declared.main_requesters and not linked
         self._known(given.caches, declared.caches, "cache", "machine", name, "cache")
         banked = interleaved and count and not count & (count - 1)
         bank_bits = count.bit_length() - 1 if banked else 0
@@ -384,7 +385,7 @@ class _Completion:
         for machine, declared in self.machines.items():
             if not self.counts[machine]:
                 continue
-            for parameter in declared.main_requesters():
+            for parameter in declared.main_requesters:
                 kind = _KIND_OF_CLASS.get(declared.requesters[parameter], "cpu")
                 number = sum(name.rstrip("0123456789") == kind for name in found)
                 name = kind if not number else f"{kind}{number + 1}"
@@ -404,7 +405,7 @@ class _Completion:
         declared = self.machines[given.machine]
         parameter = given.parameter
         if parameter is None:
-            main = declared.main_requesters()
+            main = declared.main_requesters
             if len(main) != 1:
                 known = ", ".join(declared.requesters) or "none"
                 raise self._error(

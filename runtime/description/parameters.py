@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from runtime.controller.declarations import Parameter
@@ -44,9 +45,15 @@ def _placeholder(parameter: Parameter) -> str | int:
     return "" if parameter.type == "std::string" else 0
 
 
+@lru_cache(1 << 10)
+def _banks(name: str) -> re.Match[str] | None:
+    """What a parameter of that name counts or finds, if it is about banks."""
+    return _BANKS.fullmatch(name)
+
+
 def banked_machine(name: str, machines: Iterable[str]) -> str | None:
     """The machine whose banks a parameter of that name counts or finds: ``l2_select_num_bits``."""
-    found = _BANKS.fullmatch(name)
+    found = _banks(name)
     if found is not None:
         wanted = (found[1].lower(), found[1].lower() + "cache")
         for machine in machines:
@@ -74,7 +81,7 @@ class Scalars:
     @staticmethod
     def _usual(parameter: Parameter) -> Scalar | None:
         default = _default(parameter)
-        counts = _BANKS.fullmatch(parameter.name) is not None
+        counts = _banks(parameter.name) is not None
         wrong = default is not None and _refusal(parameter, default) is not None
         return None if counts or wrong else default
 
@@ -107,13 +114,14 @@ class ParameterValues:
         described = self.machines.get(machine, MachineDescription())
         for table, names in (("parameters", described.parameters), ("derived", described.derived)):
             for name in names:
+                if name in known and name not in objects:
+                    continue
                 path = ("machine", machine, table, name)
                 what = described.parameters.get(name)
                 if name in objects:
                     raise self.origin.error(path, what, f"is a {objects[name]}, not a number")
-                if name not in known:
-                    message = unknown_name(f"parameter of machine {machine}", name, list(known))
-                    raise self.origin.error(path, what, message)
+                message = unknown_name(f"parameter of machine {machine}", name, list(known))
+                raise self.origin.error(path, what, message)
         values = self.scalars[machine].usual.copy()
         for name in (*described.derived, *self.scalars[machine].others, *described.parameters):
             value = described.parameters.get(name)
@@ -177,7 +185,7 @@ class ParameterValues:
         return value * derived.times + derived.plus
 
     def _inferred(self, machine: str, parameter: Parameter) -> Scalar | None:
-        found = _BANKS.fullmatch(parameter.name)
+        found = _banks(parameter.name)
         if found is not None:
             banked = banked_machine(parameter.name, self.counts)
             if banked is not None:

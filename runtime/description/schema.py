@@ -213,6 +213,8 @@ def _read_system(data: Mapping[str, object], origin: Origin) -> SystemDescriptio
 
 def _is_deeper(value: object, levels: int) -> bool:
     """Whether tables and lists are nested in more levels."""
+    if isinstance(value, str | int):  # most are
+        return False
     if isinstance(value, Mapping):
         value = list(value.values())
     if not isinstance(value, list):

@@ -19,7 +19,6 @@ def assignments(
 ) -> dict[str, object]:
     """Assignments for a description that is completed as `whole`, without machines that it has not
     and parameters that the protocol does not declare."""
-    declared = {m.MACHINE: {p.name for p in m.PARAMETERS} for m in protocol.machines}
     found: dict[str, object] = {}
     for variant in variants:
         for path, value in variant.set.items():
@@ -29,8 +28,9 @@ def assignments(
                 if group not in whole.machines:
                     continue
                 parameter = field.removeprefix("parameters.")
-                machine = whole.machines[group].of or group
-                if parameter != field and parameter not in declared[machine]:
+                machine = protocol.machine(whole.machines[group].of or group)
+                declared = (each.name for each in machine.PARAMETERS)
+                if parameter != field and parameter not in declared:
                     continue
             found[path] = value
     return found
