@@ -42,9 +42,10 @@ def once_a_class(
     made: WeakKeyDictionary[type[_Class], _Found] = WeakKeyDictionary()
 
     def found(kind: type[_Class]) -> _Found:
-        if kind not in made:
-            made[kind] = function(kind)
-        return made[kind]
+        try:
+            return made[kind]
+        except KeyError:
+            return made.setdefault(kind, function(kind))
 
     return found
 

@@ -510,4 +510,5 @@ def all_flush(info: ProtocolInfo, description: SystemDescription, used: Sequence
         for requester in description.requesters.values()
         for _ in range(description.machines[requester.machine].count or 0)
     ]
-    return all(has_flush(info.machine(machines[index]).EVENTS.members()) for index in used)
+    names = {machines[index] for index in used}
+    return all(has_flush(info.machine(name).EVENTS.members()) for name in names)
