@@ -74,7 +74,7 @@ static inline void know_nothing(Known& k) {
     for (i64 l = 0; l < k.lines; l++)
         for (i64 b = 0; b < k.line_size; b += 8, at += 8) {
             const u64 bytes = mix64(key + (u64)((k.line[l] + b) >> 3) * GOLDEN);
-            for (int i = 0; i < 8; i++) k.memory[at + i] = (u8)(bytes >> 8 * i);
+            __builtin_memcpy(k.memory + at, &bytes, sizeof bytes);
         }
     const u64 agents = (u64)k.agents;
     __builtin_memset(k.stored, 0, (u64)at * sizeof(i64));
@@ -86,7 +86,10 @@ static inline void know_nothing(Known& k) {
 // Versions before the first store.
 static inline void begin_history(const Known& k) {
     static_assert(HISTORY == sizeof(u64), "a word has the versions of a byte");
-    for (i64 b = 0; b < bytes_of(k); b++) k.history[b] = k.memory[b] * 0x0101010101010101u;
+    const i64 bytes = bytes_of(k);
+    const u8* memory = k.memory;
+    u64* history = k.history;
+    for (i64 b = 0; b < bytes; b++) history[b] = memory[b] * 0x0101010101010101u;
 }
 
 // False: too little room.
