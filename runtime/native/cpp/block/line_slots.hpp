@@ -1,7 +1,7 @@
 // Which place of a line belongs to whom.
 //
-// What a controller looks up while it works on a line (its entry, its record, the delays of its
-// channels) stands together, so that it shares a line of the processor's cache. Invariant: every
+// What a controller looks up while it works on a line (its entry, its record, the delays of what it
+// sends) stands together, so that it shares a line of the processor's cache. Invariant: every
 // cache, table, directory, timer and delayed channel, buffer or port has one place, and no two
 // have the same.
 
@@ -39,20 +39,10 @@ inline u32 places_stride(u64 places) {
 
 inline constexpr u32 CACHE_PLACES = 16;  // of a line of the processor's cache
 
-// The places of each node, and of the channels between nodes of one kind, which seldom talk.
+// The places of each node.
 struct PlaceMap {
     u32 next[NODE_WORDS * 64 + 1];
 };
-
-// The node with which a channel stands: the one of which there are more.
-inline u32 place_owner(const Context& x, u32 from, u32 to) {
-    const TopologyState& t = x.s->topology;
-    const i32 one = machine_of_node(x, from).type;
-    const i32 other = machine_of_node(x, to).type;
-    if (one == other) return from == to ? from : t.nodes;
-    if (t.count[one] != t.count[other]) return t.count[one] > t.count[other] ? from : to;
-    return from < to ? from : to;
-}
 
 inline u32 node_of_controller(const Context& x, const PlanWords& words) {
     const MachineID machine = {static_cast<i32>(words.word(PLAN_CONTROLLER_MACHINE_TYPE)),
@@ -106,9 +96,7 @@ inline void each_place(Context& x, const PlanView& plan, F f) {
         if (port[PLAN_PORT_DELAY]) x.ports[i].delays = f(owner);
         port += PLAN_PORT_WORDS;
         for (u64 j = 0; j < channels; j++, index++, port += PLAN_CHANNEL_WORDS) {
-            if (!port[PLAN_CHANNEL_DELAY]) continue;
-            x.channels[index].delays =
-                f(place_owner(x, owner, static_cast<u32>(port[PLAN_CHANNEL_NODE])));
+            if (port[PLAN_CHANNEL_DELAY]) x.channels[index].delays = f(owner);
         }
     }
 }
