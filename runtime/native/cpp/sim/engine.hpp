@@ -194,7 +194,7 @@ inline void far_to_wheel(Context& x) {
 }
 
 // What the wake-up that is over no longer looks at becomes free.
-inline COLD void limbo_tables(Context& x) {
+inline APART void limbo_tables(Context& x) {
     Limbo& limbo = x.s->limbo;
     while (limbo.entries) {
         AbstractCacheEntry& entry = of_handle<AbstractCacheEntry>(x, limbo.entries);
@@ -246,11 +246,10 @@ inline void deliver_slot(Context& x, u32 slot) {
 
 // Run the consumers of a mask in ascending id; false when something went wrong.
 inline bool run_consumers(Context& x, u32 first, u64 mask) {
-    u64 wakeups = x.s->engine.wakeups;
     while (mask) {
         const u32 consumer = first + static_cast<u32>(__builtin_ctzll(mask));
         mask &= mask - 1;
-        x.s->engine.wakeups = ++wakeups;
+        x.s->engine.wakeups++;
         consumer_wakeup(x, consumer);
         limbo_release(x);
         if (UNLIKELY(x.s->trouble)) return false;
@@ -281,18 +280,33 @@ inline APART u64 more_pending(const u64* pending, u32 words) {
     return any;
 }
 
-inline void run_tick(Context& x, u64 tick) {
-    EngineState& e = x.s->engine;
+// Run who is flagged, in ascending id; who is flagged meanwhile runs in the next round. False when
+// something went wrong.
+inline APART bool run_round(Context& x) {
+    const EngineState& e = x.s->engine;
     const u32 words = e.words;
+    u64* const flags = e.flags.in(x);
+    u64 mask = x.pending[0];
+    x.pending[0] = 0;
+    if (words > 1) take_more_pending(flags, x.pending, words);
+    for (u32 i = 0;;) {
+        if (!run_consumers(x, i * 64, mask)) return false;
+        if (LIKELY(++i >= words)) return true;
+        mask = flags[i];
+    }
+}
+
+inline TINY void run_tick(Context& x, u64 tick) {
+    EngineState& e = x.s->engine;
     const u32 slot = tick & (WHEEL - 1);
     INVARIANT(tick >= e.now);
     INVARIANT(!e.far_count || e.far.at(x, 0).tick >= tick);
-    u64* const flags = e.flags.in(x);
-    u64* const pending = x.pending;
     e.now = tick;
     e.running = 1;
     if (UNLIKELY(e.far_count)) far_to_wheel(x);
     deliver_slot(x, slot);
+    const u32 words = e.words;
+    u64* const pending = x.pending;
     u64* const wakes = x.wakes + slot * words;
     pending[0] |= wakes[0];
     wakes[0] = 0;
@@ -300,15 +314,7 @@ inline void run_tick(Context& x, u64 tick) {
     u64 rounds = 0;
     u64 more;
     do {
-        // Who is flagged from here on runs in the next round.
-        u64 mask = pending[0];
-        pending[0] = 0;
-        if (words > 1) take_more_pending(flags, pending, words);
-        for (u32 i = 0;;) {
-            if (!run_consumers(x, i * 64, mask)) return;
-            if (LIKELY(++i >= words)) break;
-            mask = flags[i];
-        }
+        if (!run_round(x)) return;
         more = pending[0];
         if (words > 1) more |= more_pending(pending, words);
         if (UNLIKELY(more && ++rounds >= e.max_rounds >> 1)) {

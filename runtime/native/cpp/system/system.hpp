@@ -43,7 +43,7 @@ enum RunEnd : u32 { RUN_IDLE, RUN_UNTIL, RUN_TROUBLE, RUN_EXHAUSTED };
 
 // Run until nothing is pending, stop() was called, or the next tick is beyond `until` (NONE:
 // no limit), or something went wrong.
-inline RunEnd run(Context& x, u64 until) {
+inline APART RunEnd run(Context& x, u64 until) {
     System& s = *x.s;
     s.engine.stopped = 0;
     if (s.pool.name) return RUN_EXHAUSTED;
