@@ -85,13 +85,32 @@ inline constexpr u32 LIMBO_FRONT = static_cast<u32>(
 struct Context {
     u8* base;
     System* s;
+    // What generated code reads and writes all the time stands in the first 128 bytes, where its
+    // instructions are shorter. Where in the protocol the run is, for verdicts:
+    u32 site = 0;
+    u32 action = 0;
+    i32 state = -1;
+    i32 event = -1;
+    u64 address = 0;
+    u32 controller = NIL;
+    // The line that was asked for last (lines.hpp).
+    u32 recent_line = 0;
+    u64 recent_address = NONE;
+    u32* recent_places = nullptr;
     // What is looked at most (core_bind), so that it is one step away.
     MessageBuffer* buffers = nullptr;
-    NetworkPort* ports = nullptr;
-    Channel* channels = nullptr;
     CacheMemory* caches = nullptr;
     TBETable* tables = nullptr;
+    NetworkPort* ports = nullptr;
+    u64* counts = nullptr;
     u64* pending = nullptr;
+    // The parts that every request passes through (context_bind), so that they are one step away.
+    Access* accesses = nullptr;
+    LineRequest* requests = nullptr;
+    RequesterParts* requester_parts = nullptr;
+    ClientParts* client_parts = nullptr;
+    Requester* requesters = nullptr;
+    Channel* channels = nullptr;
     WheelSlot* wheel = nullptr;
     u64* wakes = nullptr;
     u32* window = nullptr;
@@ -99,26 +118,8 @@ struct Context {
     u8* places = nullptr;
     u64 place_stride = 0;
     u32* routes = nullptr;
-    u64* counts = nullptr;
     u8* controllers = nullptr;
-    // The line that was asked for last (lines.hpp).
-    u64 recent_address = NONE;
-    u32 recent_line = 0;
-    u32* recent_places = nullptr;
-    // Where in the protocol the run is, for verdicts.
-    u32 site = 0;
-    u32 action = 0;
-    u32 controller = NIL;
-    i32 state = -1;
-    i32 event = -1;
-    u64 address = 0;
     void* client_view = nullptr;  // what clients have outside of the block
-    // The parts that every request passes through (context_bind), so that they are one step away.
-    RequesterParts* requester_parts = nullptr;
-    ClientParts* client_parts = nullptr;
-    Requester* requesters = nullptr;
-    Access* accesses = nullptr;
-    LineRequest* requests = nullptr;
     // A traced run writes its transitions here.
     u64* steps = nullptr;
     u64 steps_room = 0;
