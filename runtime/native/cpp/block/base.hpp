@@ -34,6 +34,23 @@ static_assert(LINE_BYTES >= 8 && (LINE_BYTES & (LINE_BYTES - 1)) == 0);
 #define FLAT __attribute__((flatten))        // with all that it calls, but for what stands APART
 #define APART __attribute__((noinline))
 
+// Without the instruction for it, which not every processor of the kind has, or a call.
+constexpr i32 count_bits(u64 bits) {
+    bits -= bits >> 1 & 0x5555555555555555;
+    bits = (bits & 0x3333333333333333) + (bits >> 2 & 0x3333333333333333);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return static_cast<i32>(bits * 0x0101010101010101 >> 56);
+}
+
+// Zeros, in pieces: a long memset becomes a loop that takes the processor long to begin.
+template <u64 SIZE>
+inline void clear_bytes(void* from) {
+    u8* const bytes = static_cast<u8*>(from);
+#pragma GCC unroll 16
+    for (u64 at = 0; at < SIZE; at += 64)
+        __builtin_memset(bytes + at, 0, SIZE - at < 64 ? SIZE - at : 64);
+}
+
 // A cheap invariant of our own code: checked in tests and in sanitizer builds, free in all others.
 #ifdef SLICC_INVARIANTS
 inline constexpr bool CHECKED = true;

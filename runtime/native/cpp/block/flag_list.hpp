@@ -45,6 +45,6 @@ inline bool BoolVec_equal(const Context&, const BoolVec& one, const BoolVec& oth
 // How many flags are set.
 inline i32 library_countBoolVec(Context&, const BoolVec& vector) {
     i32 count = 0;
-    for (u64 word : vector.w) count += __builtin_popcountll(word);
+    for (u64 word : vector.w) count += count_bits(word);
     return count;
 }

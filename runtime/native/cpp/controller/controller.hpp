@@ -477,7 +477,7 @@ inline void controller_memory_respond(Context& x, u32 id, Message& response) {
 }
 
 // Hand the oldest memory request to the memory: one in each cycle.
-inline void controller_service_memory(Context& x, Controller& c) {
+inline APART void controller_service_memory(Context& x, Controller& c) {
     if (!c.has_memory || c.memory_tick == now(x)) return;
     c.memory_tick = now(x);
     const Message* head = MessageBuffer_peek(x, c.memory_request, MemoryMsg::TYPE);

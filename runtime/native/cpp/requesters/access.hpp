@@ -219,7 +219,7 @@ inline u32 access_new(Context& x) {
         pool_exhausted(x, POOL_FLIGHTS, parts.accesses.count - 1);
         return 0;
     }
-    __builtin_memset(&parts.accesses.at(x, index), 0, sizeof(Access));
+    clear_bytes<sizeof(Access)>(&parts.accesses.at(x, index));
     return index;
 }
 
@@ -378,41 +378,6 @@ inline void mask_add(WriteMask& mask, u32 offset, u32 size) {
         }
     }
     if (LIKELY(size)) mask.m[mask_word(offset)] |= all_lanes(size) << (offset & 63);
-}
-
-// Little-endian numbers of 1 to 8 bytes.
-inline u64 load_bytes(const u8* from, u32 size) {
-    switch (size) {
-        case 1: return *from;
-        case 2: {
-            u16 value;
-            __builtin_memcpy(&value, from, 2);
-            return value;
-        }
-        case 4: {
-            u32 value;
-            __builtin_memcpy(&value, from, 4);
-            return value;
-        }
-        case 8: {
-            u64 value;
-            __builtin_memcpy(&value, from, 8);
-            return value;
-        }
-    }
-    u64 value = 0;
-    __builtin_memcpy(&value, from, size);
-    return value;
-}
-
-inline void store_bytes(u8* to, u64 value, u32 size) {
-    switch (size) {
-        case 1: __builtin_memcpy(to, &value, 1); return;
-        case 2: __builtin_memcpy(to, &value, 2); return;
-        case 4: __builtin_memcpy(to, &value, 4); return;
-        case 8: __builtin_memcpy(to, &value, 8); return;
-    }
-    __builtin_memcpy(to, &value, size);
 }
 
 inline const u8* bytes_of(const DataBlock& block) {

@@ -289,7 +289,7 @@ inline void Coalescer_atomic_done(Context& x, Requester& r, u32 index, u64 line,
     const LineRequest& request = request_at(x, index);
     Access& access = access_at(x, request.access);
     const bool returns = request.type == RubyRequestType::ATOMIC_RETURN;
-    const u32 expected = returns ? static_cast<u32>(__builtin_popcountll(request.lanes)) : 0;
+    const u32 expected = returns ? static_cast<u32>(count_bits(request.lanes)) : 0;
     u64 old[64];
     if constexpr (ATOMIC_LOG) {
         if (data.logged != expected) return fail(x, ErrorKind::BAD_CALLBACK);

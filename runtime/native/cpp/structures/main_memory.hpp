@@ -61,8 +61,12 @@ inline MemoryMsg& Memory_access(Context& x, const MemoryMsg& request, MachineID 
         const u64* data = memory_line(x, line, false);
         response.Type = MemoryRequestType::MEMORY_READ;
         response.MessageSize = MessageSizeType::Response_Data;
-        __builtin_memcpy(response.DataBlk.data, reinterpret_cast<const u8*>(data) + offset,
-                         static_cast<u64>(line_size) - offset);
+        if (LIKELY(!offset)) {
+            __builtin_memcpy(response.DataBlk.data, data, LINE_BYTES);
+        } else {
+            __builtin_memcpy(response.DataBlk.data, reinterpret_cast<const u8*>(data) + offset,
+                             LINE_BYTES - offset);
+        }
     } else if (request.Type == MemoryRequestType::MEMORY_WB) {
         u64* data = memory_line(x, line, true);
         response.Type = MemoryRequestType::MEMORY_WB;

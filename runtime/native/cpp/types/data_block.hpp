@@ -105,7 +105,7 @@ inline i32 WriteMask_count(Context& x, const WriteMask& mask, i64 offset = 0) {
     if (!is_byte(x, offset)) return 0;
     i32 count = 0;
     for (u32 i = 0; i < MASK_WORDS; i++) {
-        count += __builtin_popcountll(mask.m[i] & byte_range(offset, LINE_BYTES, i));
+        count += count_bits(mask.m[i] & byte_range(offset, LINE_BYTES, i));
     }
     return count;
 }
@@ -202,16 +202,49 @@ inline void DataBlock_copyPartial_range(Context& x, DataBlock& block, const Data
     copy_selected(block.data, other.data, mask);
 }
 
-inline COLD void DataBlock_run_atomics(Context& x, DataBlock& block, u32 atomics, bool no_return) {
+// Little-endian numbers of 1 to 8 bytes.
+inline u64 load_bytes(const u8* from, u32 size) {
+    switch (size) {
+        case 1: return *from;
+        case 2: {
+            u16 value;
+            __builtin_memcpy(&value, from, 2);
+            return value;
+        }
+        case 4: {
+            u32 value;
+            __builtin_memcpy(&value, from, 4);
+            return value;
+        }
+        case 8: {
+            u64 value;
+            __builtin_memcpy(&value, from, 8);
+            return value;
+        }
+    }
+    u64 value = 0;
+    __builtin_memcpy(&value, from, size);
+    return value;
+}
+
+inline void store_bytes(u8* to, u64 value, u32 size) {
+    switch (size) {
+        case 1: __builtin_memcpy(to, &value, 1); return;
+        case 2: __builtin_memcpy(to, &value, 2); return;
+        case 4: __builtin_memcpy(to, &value, 4); return;
+        case 8: __builtin_memcpy(to, &value, 8); return;
+    }
+    __builtin_memcpy(to, &value, size);
+}
+
+inline APART void DataBlock_run_atomics(Context& x, DataBlock& block, u32 atomics, bool no_return) {
     u8* bytes = reinterpret_cast<u8*>(block.data);
     for (u32 handle = atomics; handle;) {
         const AtomicNode& node = of_handle<AtomicNode>(x, handle);
         if (!no_return) DataBlock_log(x, block, block.data);
         if (u32{node.offset} + node.size <= LINE_BYTES) {
-            u64 old = 0;
-            __builtin_memcpy(&old, bytes + node.offset, node.size);
-            const u64 value = atomic_apply(node, old);
-            __builtin_memcpy(bytes + node.offset, &value, node.size);
+            u8* const word = bytes + node.offset;
+            store_bytes(word, atomic_apply(node, load_bytes(word, node.size)), node.size);
         }
         handle = node.next;
     }

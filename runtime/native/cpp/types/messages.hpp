@@ -68,15 +68,10 @@ struct MemoryMsg : Message {
     DataBlock DataBlk;
 };
 
-// Zeros behind the Message in front; in pieces, because a long memset becomes a loop that the
-// processor cannot predict.
+// Zeros behind the Message in front.
 template <class T>
 inline void clear_fields(T& message) {
-    constexpr u64 SIZE = sizeof message - sizeof(Message);
-    u8* const fields = reinterpret_cast<u8*>(&message) + sizeof(Message);
-#pragma GCC unroll 16
-    for (u64 at = 0; at < SIZE; at += 64)
-        __builtin_memset(fields + at, 0, SIZE - at < 64 ? SIZE - at : 64);
+    clear_bytes<sizeof(T) - sizeof(Message)>(reinterpret_cast<u8*>(&message) + sizeof(Message));
 }
 
 // Everything after the Message in front, set to its default.

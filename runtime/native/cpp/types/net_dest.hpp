@@ -90,7 +90,7 @@ inline void NetDest_assign(Context&, NetDest& set, const NetDest& other) { set =
 
 inline i32 NetDest_count(Context&, const NetDest& set) {
     i32 count = 0;
-    for (u64 word : set.w) count += __builtin_popcountll(word);
+    for (u64 word : set.w) count += count_bits(word);
     return count;
 }
 
@@ -247,7 +247,7 @@ inline void Set_broadcast(Context& x, Set& set) {
 
 inline i32 Set_count(Context&, const Set& set) {
     i32 count = 0;
-    for (u64 word : set.w) count += __builtin_popcountll(word);
+    for (u64 word : set.w) count += count_bits(word);
     return count;
 }
 

@@ -431,8 +431,7 @@ inline void Checker_operated(Context& x, Access& access, u64 lanes, const u64* o
 
 inline void Checker_returned(Context& x, Access& access, u64 lanes, const u64* old, u32 values) {
     if (!Checker_answered(x, access, lanes, AccessKind::ATOMIC)) return;
-    const u32 wanted =
-        access.scope & Scope::QUIET ? 0 : static_cast<u32>(__builtin_popcountll(lanes));
+    const u32 wanted = access.scope & Scope::QUIET ? 0 : static_cast<u32>(count_bits(lanes));
     if (UNLIKELY(values != wanted)) return Checker_unexpected(x, access);
     ClientParts& parts = client_parts(x);
     if (access.source == Source::ACTION) {
