@@ -6,11 +6,12 @@ copying it back is a return.
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -77,8 +78,8 @@ _ROOM: Final = 1 << 14
 """Transitions written down at first; more where that was not enough."""
 _SHARE: Final = 0.8
 """Share of the memory that is free now which one block may take."""
+_LARGE_PAGE: Final = 1 << 21
 _MEMORY: Final = Path("/proc/meminfo")
-"""Blocks begin with one, so that their layout in lines of the processor's cache holds in memory."""
 
 
 class SystemTooLarge(MemoryError):
@@ -301,13 +302,21 @@ def zeroed_block(size: int) -> npt.NDArray[np.uint8]:
     BLOCK_ALIGNMENT).
 
     Fresh pages, so that those which are never touched cost nothing: an allocator may give memory
-    back that it has to clear. Raises MemoryError.
+    back that it has to clear. Large ones where there is much: a system looks here and there, and
+    the processor knows the places of few pages. Raises MemoryError.
     """
+    spare = _LARGE_PAGE if size >= 2 * _LARGE_PAGE else 0
     try:
-        pages = mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, size + spare, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
         raise MemoryError from None
-    return np.frombuffer(pages, np.uint8)
+    block = np.frombuffer(pages, np.uint8)
+    if not spare:
+        return block
+    with suppress(OSError, AttributeError):  # not every system has them
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    begin = -block.ctypes.data % _LARGE_PAGE
+    return block[begin : begin + size]
 
 
 def _allocated(size: int) -> npt.NDArray[np.uint8]:

@@ -44,6 +44,14 @@ def test_a_block_begins_where_its_layout_holds() -> None:
     assert call(lib, "t_start", room[:size], size, words, len(words))
 
 
+@pytest.mark.parametrize("size", [1, 5_000, 4 << 20, (9 << 20) + 5])
+def test_a_block_is_zero_and_has_its_size(size: int) -> None:
+    block = zeroed_block(size)
+    assert block.nbytes == size and not block.any()
+    assert block.ctypes.data % (1 << 21 if size >= 4 << 20 else 1 << 12) == 0
+    block[-1] = 1
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_a_script_runs_alike(seed: int) -> None:
     shape = Shape.draw(seed)
