@@ -86,6 +86,15 @@ inline void expect_places(const Context& x, u32 near, u32 line) {
     __builtin_prefetch(&line_place(x, near, line), 1);
 }
 
+// The same for the line that begins at an address, if it was asked for before.
+inline TINY void expect_line(const Context& x, u64 near, u64 address) {
+    const LineMap& map = x.s->lines;
+    const u64 place = window_place(map, address);
+    if (UNLIKELY(place >= map.window.count)) return;
+    const u32 known = x.window[place];
+    if (LIKELY(known)) __builtin_prefetch(&line_place(x, near, known - 1), 1);
+}
+
 // The entry or record whose place is the second of those will be looked at now.
 inline void expect_entry(const Context& x, u32 near, u32 line) {
     const u32 handle = line_place(x, u64{near} + 1, line);

@@ -281,6 +281,14 @@ inline u32 Agent_fence_of(const Context& x, const Agent& a, const ProgramView& p
     return fence;
 }
 
+// The next action is issued soon: let the processor fetch meanwhile what the requester keeps about
+// its line, the first one where there are more (the others find time while these are looked at).
+inline TINY void Agent_look_ahead(const Context& x, const Agent& a, const ProgramView& program) {
+    if (a.next_action == a.last_action) return;
+    const u64 address = program.address[program.first_lane[a.next_action]];
+    expect_line(x, requester_at(x, a.requester).places, line_of(x, address));
+}
+
 inline void Agent_next_action(Context& x, Agent& a) {
     if (a.next_action == a.last_action) {
         a.phase = Phase::RELEASE;
@@ -327,6 +335,7 @@ inline void Agent_next_action(Context& x, Agent& a) {
     access.shared = shared && whole;
     if (in_order) a.in_order = index;
     Agent_issue(x, a, index);
+    Agent_look_ahead(x, a, program);
     if (a.next_action == a.last_action) Driver_last_access(x, a);
 }
 
