@@ -92,7 +92,9 @@ inline TINY void expect_line(const Context& x, u64 near, u64 address) {
     const u64 place = window_place(map, address);
     if (UNLIKELY(place >= map.window.count)) return;
     const u32 known = x.window[place];
-    if (LIKELY(known)) __builtin_prefetch(&line_place(x, near, known - 1), 1);
+    if (UNLIKELY(!known)) return;
+    __builtin_prefetch(&line_place(x, near, known - 1), 1);
+    __builtin_prefetch(x.line_addresses + known - 1);
 }
 
 // The entry or record whose place is the second of those will be looked at now.

@@ -33,7 +33,7 @@ inline u64 atomic_apply(const AtomicNode& node, u64 old) {
 // Make the next operation of a list that the caller is building; `head` then goes into a mask.
 inline void atomics_append(Context& x, u32& head, u32& tail, u16 offset, u8 kind, u8 size,
                            u64 operand, u64 compare = 0) {
-    AtomicNode& node = pool_take<AtomicNode>(x, x.s->atomics);
+    AtomicNode& node = pool_take_fresh<AtomicNode>(x, x.s->atomics);
     node.operand = operand;
     node.compare = compare;
     node.next = 0;

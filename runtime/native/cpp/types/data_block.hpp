@@ -137,7 +137,7 @@ inline LogNode& log_node(const Context& x, u32 handle) {
 
 // Put a block in front of a log (the newest comes first).
 inline void DataBlock_log(Context& x, DataBlock& block, const u64* data) {
-    LogNode& node = pool_take<LogNode>(x, x.s->logs);
+    LogNode& node = pool_take_fresh<LogNode>(x, x.s->logs);
     __builtin_memcpy(node.data, data, sizeof node.data);
     node.next = block.logged ? block.log : 0;
     node.live = 1;
