@@ -101,7 +101,7 @@ SYSTEMS = {
     ("MESI_Two_Level", Bounds()): (13_084, 42_650),
     ("MOESI_AMD_Base", Bounds(caches=1)): (991, 5_407),
     ("GPU_VIPER", GPU_SYSTEM): (13_960, 57_537),
-    ("GPU_VIPER_APU", Bounds(caches=1, locations=1)): (824_177, 2_983_329),
+    ("GPU_VIPER_APU", Bounds(caches=1, locations=1)): (824_875, 2_986_673),
 }
 IN_SUITE = ("MSI_Snoop",)
 

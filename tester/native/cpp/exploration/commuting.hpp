@@ -112,8 +112,7 @@ struct Siblings {
     Reach reach[MOST];  // of those that were made, or are asleep
     u64 asleep;         // choices that are, a bit each
 
-    // What is asleep in the state. If that is all, one is made nevertheless, so that what is made leads on
-    // from every state.
+    // What is asleep in the state.
     void begin(const u8* list, u32 sleeping) {
         asleep = 0;
         for (u32 i = 0; i < sleeping; i++) {
@@ -125,7 +124,6 @@ struct Siblings {
                 reach[which] = one;
             }
         }
-        if (static_cast<u32>(__builtin_popcountll(asleep)) == count) asleep &= asleep - 1;
     }
     bool is_asleep(u32 which) const { return which < MOST && asleep >> which & 1; }
 

@@ -213,6 +213,8 @@ inline u32 all_choices(Search& s) {
     return moving;
 }
 
+// Steps that are asleep are made as long as none leads to another state, so that what is made leads on from
+// every state.
 inline void expand(Search& s, const u8* entry) {
     Model& m = s.m;
     Siblings& all = s.siblings;
@@ -246,20 +248,32 @@ inline void expand(Search& s, const u8* entry) {
         return;
     }
     all.begin(code + head.code, head.asleep);
-    Made made;
-    for (u32 i = 0; i < all.count; i++) {
-        if (all.is_asleep(i)) {
-            s.steps++;
-            if (all.reach[i].completed) s.edges.step(s.state, s.outstanding, 0, true);
-            continue;
-        }
-        if (!make_one(s, i, made)) return;
+    bool leads_on = false;
+    const auto make = [&](u32 which, bool again) {
+        Made made;
+        if (!make_one(s, which, made)) return false;
+        leads_on |=
+            made.code.count != head.code || __builtin_memcmp(made.code.bytes, code, head.code) != 0;
         // What is found in the table comes meanwhile.
         const bool judged = m.invariants.count != 0;
-        if (!judged && i + 1 < all.count) model_come_back(m);
+        if (!judged && again) model_come_back(m);
         keep_made(s, made);
-        if (s.end) return;
-        if (judged && i + 1 < all.count) model_come_back(m);
+        if (judged && again && !s.end) model_come_back(m);
+        return !s.end;
+    };
+    for (u32 i = 0; i < all.count; i++) {
+        if (!all.is_asleep(i) && !make(i, i + 1 < all.count)) return;
+    }
+    if (all.asleep && !leads_on && all.count > 1 && !all.is_asleep(all.count - 1))
+        model_come_back(m);
+    for (u64 left = all.asleep; left; left &= left - 1) {
+        const u32 which = static_cast<u32>(__builtin_ctzll(left));
+        if (!leads_on) {
+            if (!make(which, all.count > 1)) return;
+            continue;
+        }
+        s.steps++;
+        if (all.reach[which].completed) s.edges.step(s.state, s.outstanding, 0, true);
     }
 }
 
