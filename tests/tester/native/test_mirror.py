@@ -40,6 +40,7 @@ RUNTIME = {
 TESTER = {
     "exploration": "tester/exploration/native_search.py drives it",
     "exploration/agents": "tester/exploration/operations.py says what they may begin",
+    "exploration/visited": "the table of states of the native search",
     "exploration/invariants/evaluation": "tester/exploration/invariants/words.py writes it",
     "execution/access": "tester/native/program.py lays out what it reads",
     "execution/access_state": "tester/execution/agent.py",
