@@ -164,10 +164,12 @@ inline void keep_made(Search& s, const Made& made) {
     const Visited::Added added = s.visited->add(made.fingerprint, made.order);
     if (added == Visited::OLD) return;
     const u64 states = added == Visited::NEW ? s.visited->count_new() : 0;
-    if (!s.visited->shared) s.edges.state(made.fingerprint.low);
-    const bool noted = !s.visited->shared || s.arrivals.add({made.fingerprint, made.order});
-    if (added == Visited::FULL || !noted ||
-        !enqueue(s, made.code, s.state, made.way, made.resting, s.m.renamings[made.renaming])) {
+    const bool shared = s.visited->shared;
+    if (!shared) s.edges.state(made.fingerprint.low);
+    // An arrival stands behind what it is about, so that there is none without.
+    if (added == Visited::FULL ||
+        !enqueue(s, made.code, s.state, made.way, made.resting, s.m.renamings[made.renaming]) ||
+        (shared && !s.arrivals.add({made.fingerprint, made.order}))) {
         s.end = SEARCH_MEMORY;
     } else if (model_judge_invariants(s.m)) {
         s.end = SEARCH_FOUND;
