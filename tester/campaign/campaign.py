@@ -8,7 +8,7 @@ command gives the same output, except for rates.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,6 @@ from protocols.loader import LoadedProtocol
 from runtime.controller.shapes import TransitionObserver
 from runtime.controller.trace import Observers
 from runtime.description import DescriptionError
-from runtime.native.system import CountsTable
 from runtime.statistics.counters import Counters
 from runtime.system.system import System, build_system
 from tester.campaign.coverage import Coverage
@@ -107,8 +106,10 @@ class Campaign:
         self.legs = Legs(protocol, options)
         self.totals = Totals()
         self._coverage = Coverage(protocol.identity.name)
-        self._executed: dict[str, CountsTable] = {}
-        """By machine, what native legs have executed and coverage does not have yet."""
+        self._executed = Counts(protocol.info)
+        """What native legs have executed and coverage does not have yet."""
+        self._present: dict[str, None] = {}
+        """Machines that they had."""
         self.statistics = Statistics(protocol.description.line_size) if counts else None
         self._ahead: deque[Plan] = deque()
         """Legs whose turn comes next, drawn in advance."""
@@ -134,10 +135,12 @@ class Campaign:
     @property
     def coverage(self) -> Coverage:
         """Of the legs so far."""
-        for name, cells in self._executed.items():
-            machine = self.protocol.info.machine(name)
-            self._coverage.add_counts(machine, cells.table.tolist(), cells.stride)
-        self._executed.clear()
+        executed = self._executed.tables() if self._present else {}
+        for name in self._present:
+            table, stride = executed[name]
+            self._coverage.add_counts(self.protocol.info.machine(name), table.tolist(), stride)
+            table[:] = 0
+        self._present.clear()
         return self._coverage
 
     @property
@@ -258,7 +261,9 @@ class Campaign:
         finally:
             self._running = None
             if counts and run.started:
-                self._count(run.outcome, run.counts())
+                executed = Counts(self.protocol.info)
+                executed.add(run.counts())
+                self._count(run, executed)
                 self._add_counted(run)
         return run
 
@@ -291,7 +296,7 @@ class Campaign:
         except BaseException:
             if run.transitions:
                 batch.add_counts(counts)
-                self._count(run.outcome, counts.tables(run.leg.description))
+                self._count(run, counts)
                 self._add_counted(batch)
             raise
         if not result.failure:
@@ -302,7 +307,7 @@ class Campaign:
         """Count a leg that was run in a batch, if it has passed. How it fails."""
         if not result.failure:
             run.adopt(result.outcome, result.transitions)
-            self._count(run.outcome, counts.tables(run.leg.description))
+            self._count(run, counts)
         return result.failure
 
     def _run_together(self, batch: LegBatch, leg: Leg) -> None:
@@ -311,21 +316,18 @@ class Campaign:
         if self.statistics is not None or self._log is not None or not self._ahead:
             return
         legs = [leg, *(plan.leg for plan in self._ahead)]
-        counts = [Counts(self.protocol.info) for _ in legs]
-        self._ended.extend(zip(legs, batch.run_short(legs, counts), counts))
+        self._ended.extend((leg, *ended) for leg, ended in zip(legs, batch.run_short(legs)))
 
     def _add_counted(self, run: NativeLegRun | LegBatch) -> None:
         if self.statistics is not None:
             self.statistics.add(run.counted())
 
-    def _count(self, outcome: Outcome, counts: Mapping[str, CountsTable]) -> None:
-        self.totals.add(outcome)
-        for name, cells in counts.items():
-            executed = self._executed.get(name)
-            if executed is None:
-                self._executed[name] = CountsTable(cells.table.copy(), cells.stride)
-            else:
-                executed.table[:] += cells.table
+    def _count(self, run: NativeLegRun, counts: Counts) -> None:
+        self.totals.add(run.outcome)
+        self._executed.cells += counts.cells
+        for name, group in run.leg.description.machines.items():
+            if group.count:
+                self._present.setdefault(group.of or name)
 
     def _run_in_python(
         self,

@@ -9,7 +9,7 @@ Invariant: the result of a leg is that of the same leg run alone by
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.controller.protocol_info import ProtocolInfo
-from runtime.description import SystemDescription
 from runtime.errors import ErrorKind
 from runtime.native import system as native_system
 from runtime.native.build import Sizes
@@ -33,6 +32,7 @@ from tester.execution.driver import Statistics
 from tester.execution.events import KIND_NAMES, Verdict
 from tester.execution.handover import HandoverRules
 from tester.execution.leg import ERROR_VERDICTS, Outcome
+from tester.identity_cache import once_for_the_same
 from tester.native.jobs import Job, Log, Memory, SystemForm, job_of
 from tester.native.leg import (
     NativeLegRun,
@@ -138,26 +138,42 @@ class LegResult:
 
 
 class Counts:
-    """Executions of transitions of a protocol's machines, over any number of legs."""
+    """Executions of transitions of a protocol's machines, over any number of legs.
 
-    def __init__(self, info: ProtocolInfo) -> None:
-        self._shapes = [
-            (kind.MACHINE, (kind.STATES.NUM + 1) * (kind.EVENTS.NUM + 1), kind.EVENTS.NUM + 1)
-            for kind in info.machines
-        ]
-        self.cells = np.zeros(sum(size for _, size, _ in self._shapes), np.uint64)
+    ``cells``: of all of them; what they are is of no use elsewhere.
+    """
 
-    def tables(self, description: SystemDescription | None = None) -> dict[str, CountsTable]:
-        """By machine, as :func:`tester.native.leg.machine_counts`; if a description is
-        given, of the machines that it has."""
+    def __init__(self, info: ProtocolInfo, cells: npt.NDArray[np.uint64] | None = None) -> None:
+        self._shapes = _shapes(info)
+        self.cells = np.zeros(_size(info), np.uint64) if cells is None else cells
+
+    def add(self, tables: Mapping[str, CountsTable]) -> None:
+        """As :func:`tester.native.leg.machine_counts` has them."""
+        own = self.tables()
+        for name, cells in tables.items():
+            own[name].table[:] += cells.table
+
+    def tables(self) -> dict[str, CountsTable]:
+        """By machine."""
         found, first = {}, 0
         for name, size, stride in self._shapes:
-            if description is None or any(
-                description.machines[group].count for group in description.groups_of(name)
-            ):
-                found[name] = CountsTable(self.cells[first : first + size], stride)
+            found[name] = CountsTable(self.cells[first : first + size], stride)
             first += size
         return found
+
+
+@once_for_the_same(4)
+def _shapes(info: ProtocolInfo) -> list[tuple[str, int, int]]:
+    """Of each machine's table: name, size and stride."""
+    return [
+        (kind.MACHINE, (kind.STATES.NUM + 1) * (kind.EVENTS.NUM + 1), kind.EVENTS.NUM + 1)
+        for kind in info.machines
+    ]
+
+
+def _size(info: ProtocolInfo) -> int:
+    """Cells of all tables."""
+    return sum(size for _, size, _ in _shapes(info))
 
 
 class LegBatch:
@@ -210,19 +226,21 @@ class LegBatch:
         for leg in legs:
             self._form_of(leg)
 
-    def run_short(self, legs: Sequence[Leg], counts: Sequence[Counts]) -> list[LegResult]:
-        """How the first of some legs end: as many as one call runs none of which takes long.
-
-        ``counts``: of each, for its transitions if it passes. Raises what `run` raises."""
+    def run_short(self, legs: Sequence[Leg]) -> list[tuple[LegResult, Counts]]:
+        """How the first of some legs end: as many as one call runs none of which takes long; and
+        the transitions of each, if it passes. Raises what `run` raises."""
         self._reserve()
         del self._forms[:-_KEPT]
-        library, jobs = self._jobs(legs, [each.cells.ctypes.data for each in counts])
+        info = self._protocol.info
+        cells = np.zeros((len(legs), _size(info)), np.uint64)
+        place, step = cells.ctypes.data, cells.strides[0]
+        library, jobs = self._jobs(legs, range(place, place + len(legs) * step, step))
         _, words = self._run_legs(library, jobs, self._memory(_SHORT_STEPS, None))
-        found: list[LegResult] = []
-        for leg, row in zip(legs, words.tolist()):
+        found: list[tuple[LegResult, Counts]] = []
+        for leg, row, own in zip(legs, words.tolist(), cells):
             if row[ResultWord.STATUS] not in (RunStatus.IDLE, RunStatus.FINDING):
                 break
-            found.append(self._result(leg, row))
+            found.append((self._result(leg, row), Counts(info, own)))
         return found
 
     def passes(self, leg: Leg, library: Library, changes: Sequence[RowChange]) -> list[bool | None]:
@@ -376,7 +394,7 @@ class LegBatch:
         if leg.program.episodes > BLOCK_EPISODES:
             leg = with_derived(leg)
             self._kept.append(leg)
-        return job_of(leg, form, counts, form.judges(leg.program))
+        return job_of(leg, form, counts)
 
     def _form_of(self, leg: Leg) -> SystemForm:
         for form in reversed(self._forms):
@@ -398,9 +416,7 @@ class LegBatch:
         if log is not None:
             log.take(run.steps or [])
         if counts is not None and outcome.finding is None:
-            tables = counts.tables()
-            for name, cells in run.counts().items():
-                tables[name].table[:] += cells.table
+            counts.add(run.counts())
         finding = outcome.finding
         return LegResult(
             run.failure,

@@ -10,16 +10,13 @@ from array import array
 from collections.abc import Iterable
 from typing import Final
 
-import numpy as np
-
 from runtime.native.plan import Words
 from tester.execution.agent import HandoverSteps
-from tester.execution.early_loads import EarlyRule
 from tester.execution.flush import FLUSHES, READ_BACKS
 from tester.execution.handover import HandoverRules
 from tester.execution.leg import DRAIN_LIMITS, slice_ticks
 from tester.native.leg import NativeProtocol, all_flush, sizes_of
-from tester.program.program import RACING_LOAD, Program
+from tester.program.program import Program
 from tester.program.replay_file import Leg
 
 _U64 = ctypes.c_uint64
@@ -67,7 +64,6 @@ class Job(ctypes.Structure):
         ("plan", _POINTER),
         ("plan_words", _U64),
         ("counts", _POINTER),
-        ("judges_early", _U64),
         ("change", _POINTER),
     ]
 
@@ -114,17 +110,6 @@ class SystemForm:
         used = sorted({agent.requester for agent in agents if agent.adds})
         self.flushable = all_flush(protocol.info, description, used)
 
-        judged = [each.judged != EarlyRule.NEVER for each in steps]
-        self._judged = np.array(judged, np.bool_) if any(judged) else None
-        """[T] whether any racing load of an agent is judged."""
-
-    def judges(self, program: Program) -> bool:
-        """Whether any racing load of a program is judged."""
-        if self._judged is None:
-            return False
-        racing = program.episode_scope & RACING_LOAD > 0
-        return bool((racing & self._judged[program.episode_thread]).any())
-
     def serves(self, leg: Leg) -> bool:
         return self.description is leg.description and self.agents == leg.program.agents
 
@@ -137,7 +122,6 @@ def job_of(
     leg: Leg,
     form: SystemForm,
     counts: int | None,
-    judges_early: bool,
 ) -> Job:
     program = leg.program
     derived = _NOT_DERIVED if not program.derived else _places(program, _DERIVED)
@@ -166,5 +150,4 @@ def job_of(
         form.plan.ctypes.data,
         len(form.plan),
         counts,
-        judges_early,
     )

@@ -15,7 +15,6 @@ struct LegJob {
     const u64* plan;
     u64 plan_words;
     u64* counts;
-    u64 judges_early;   // whether racing loads are judged
     RowChange* change;  // nullptr: none
 };
 
@@ -190,12 +189,22 @@ inline bool run_prepared(const LegJob& job, const PreparedLeg& leg, PlanView pla
     return false;
 }
 
+// Whether any racing load is judged.
+inline bool judges_early(const LegJob& job) {
+    const ProgramArrays& p = job.program;
+    for (u64 e = 0; e < p.episodes; ++e)
+        if (p.episode_scope[e] & EPISODE_RACING_LOAD &&
+            job.rules.steps[p.episode_thread[e]] >> STEP_EARLY_SHIFT)
+            return true;
+    return false;
+}
+
 // Run a leg; its result is in `out`. Returns how many bytes of the arena would have been enough to
 // begin; more than there are: it was not run.
 inline u64 run_leg(const LegJob& job, const BatchMemory& memory, u64* out) {
     out[ResultWord::STATUS] = STATUS_EXHAUSTED;
     Arena arena = {memory.arena, memory.arena_bytes, 0};
-    PreparedLeg* leg = prepare_leg(job.program, job.judges_early, arena);
+    PreparedLeg* leg = prepare_leg(job.program, judges_early(job), arena);
     if (!leg) return arena.used;
     PlanView plan;
     if (!read_plan(job.plan, job.plan_words, plan) || !plan_fits(plan)) return 0;
