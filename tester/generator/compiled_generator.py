@@ -5,7 +5,6 @@ Invariant: chunks are byte for byte those of `tester.generator.generator.Generat
 
 from __future__ import annotations
 
-import ctypes
 from operator import attrgetter
 from struct import Struct, pack
 from typing import Any, Final
@@ -162,13 +161,12 @@ class CompiledGenerator:
         self._record.known = self._knowledge.record
         kept: list[npt.NDArray[Any]] = [
             words_at(carried.owner_key, carried.owners),
-            np.frombuffer(ctypes.string_at(carried.owner_flags, carried.owners), np.uint8),
             words_at(carried.episode_start, carried.episodes),
             words_at(carried.episode_hold, carried.episodes),
         ]
         self._arrays[1:] = kept
         places = addresses(kept)
-        carried.owner_key, carried.owner_flags, carried.episode_start, carried.episode_hold = places
+        carried.owner_key, carried.episode_start, carried.episode_hold = places
 
 
 def _agents(config: GeneratorConfig) -> bytearray:

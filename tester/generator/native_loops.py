@@ -32,7 +32,7 @@ from tester.program.program import Program
 
 _SOURCES: Final = Path(__file__).parents[1] / "native" / "cpp" / "generator"
 _UNIT: Final = "native_loops.cpp"
-VERSION: Final = 4
+VERSION: Final = 5
 _ROOM: Final = 1 << 22
 """Bytes to work in, at first."""
 _REMEMBERED: Final = 64
@@ -86,7 +86,7 @@ _Carried: Final = _record(
     "Carried",
     **_pointers("ordinal start"),
     owners=_WORD,
-    **_pointers("owner_key owner_flags"),
+    owner_key=_POINTER,
     episodes=_WORD,
     **_pointers("episode_start episode_hold"),
 )

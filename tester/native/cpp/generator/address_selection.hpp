@@ -36,6 +36,7 @@ struct Selection {
     // results: one entry per active lane of each action; room for actions * lanes
     i64 picks;
     Pick* pick;
+    Wish* wish;
     i64* first_pick;  // [episodes + 1]
     // work space: one entry per action of an episode, each
     Habit* habit;
@@ -87,7 +88,8 @@ static inline i64 first_choice(const Selection& p, i64 episode, i64 source, i64 
     return index;
 }
 
-static inline void make_picks(Selection& p) {
+// `live`: episodes that are reserved for already.
+static inline void make_picks(Selection& p, i64 live) {
     i64 picks = 0;
     for (i64 episode = 0; episode < p.episodes; episode++) {
         p.first_pick[episode] = picks;
@@ -113,17 +115,11 @@ static inline void make_picks(Selection& p) {
                     source = draw_below(p.action_key, word(identity, 8, 3), number);
                 const i64 index =
                     first_choice(p, episode, source, lane, group, p.action_is_store[a], choices);
-                p.pick[picks++] = {identity,
-                                   (i32)a,
-                                   (i32)episode,
-                                   group,
-                                   (i32)p.group_first[group],
-                                   (i32)choices,
-                                   (i32)index,
-                                   (u8)lane,
-                                   p.action_is_store[a],
-                                   p.action_size[a],
-                                   false};
+                const u64 key = key_of(p.group_first[group], live + episode, lane);
+                p.wish[picks] = {key, (i32)choices, (i32)index};
+                p.pick[picks++] = {identity,        (i32)a,   (i32)episode,
+                                   group,           (u8)lane, p.action_is_store[a],
+                                   p.action_size[a]};
             }
         }
     }
@@ -148,7 +144,7 @@ static inline void return_to_own(const Selection& p, i32* cell) {
             if (owned == actions || owned == 0) continue;
             for (i64 i = own; i < last; i += lanes) {
                 const Pick& pick = p.pick[i];
-                if (cell[i] >= 0 || pick.choices <= 0) continue;
+                if (cell[i] >= 0 || p.wish[i].choices <= 0) continue;
                 const i64 count = pick.is_store ? owned_store : owned;
                 const i32* mine = pick.is_store ? p.owned_store : p.owned;
                 if (count == 0 || !draw_percent(p.own_key, word(pick.identity, 2, 0), 50)) continue;
@@ -159,15 +155,17 @@ static inline void return_to_own(const Selection& p, i32* cell) {
     }
 }
 
-// The addresses of picks with a cell, inside of it. `address`: [actions * lanes], -1 for other lanes.
-static inline void place(const Selection& p, const i32* cell, const i64* cell_address,
-                         i64* address) {
+// The addresses of picks with a cell, inside of it. `address`: [actions * lanes], -1 for other lanes;
+// `used`: [actions], 0 where there is none.
+static inline void place(const Selection& p, const i32* cell, const i64* cell_address, i64* address,
+                         u8* used) {
     for (i64 i = 0; i < p.picks; i++) {
         if (cell[i] < 0) continue;
         const Pick& pick = p.pick[i];
         const i64 places = p.cell_size[cell[i]] >> pick.size;
         i64 inner = 0;
         if (places > 1) inner = draw_below(p.slot_key, word(pick.identity, 2, 0), places);
+        used[pick.action] = 1;
         address[pick.action * p.lanes + pick.lane] = cell_address[cell[i]] + (inner << pick.size);
     }
 }

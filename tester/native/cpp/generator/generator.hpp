@@ -30,7 +30,6 @@ struct Carried {
     i64* start;    // [agents]
     i64 owners;
     const u64* owner_key;
-    const u8* owner_flags;
     i64 episodes;
     const i64* episode_start;
     const i64* episode_hold;
@@ -81,6 +80,7 @@ struct Actions {
     i32* episode;
     u8* is_store;
     u8* size;  // index: 1, 2, 4 or 8 bytes
+    u8* used;  // any lane takes part
     i64* address;
 };
 
@@ -196,12 +196,10 @@ static inline bool open_reservations(const Drawing& d, const Timetable& table, i
     r.picks = picks;
     r.cells = d.map.cells;
     r.origin = table.start[0];
-    r.held.key = room.take<u64>(c.owners + 2 * picks + 1);
-    r.held.flags = room.take<u8>(c.owners + 2 * picks + 1);
+    r.held = room.take<u64>(c.owners + picks + 1);
+    r.spare = room.take<u64>(c.owners + picks + 1);
     r.cell = room.take<i32>(picks);
     r.waiting = room.take<Waiting>(picks + 1);
-    r.spare.key = room.take<u64>(c.owners + 2 * picks + 1);
-    r.spare.flags = room.take<u8>(c.owners + 2 * picks + 1);
     r.now = room.take<i32>(picks + 1);
     r.asking = room.take<Ask>(picks);
     r.bucket = room.take<Ask>(picks + 1);
@@ -211,8 +209,8 @@ static inline bool open_reservations(const Drawing& d, const Timetable& table, i
     r.span = room.take<Span>(episodes);
     i32* number = room.take<i32>(c.episodes + 1);
     if (!room.enough()) return false;
-    keep_earlier(r, c.owners, c.owner_key, c.owner_flags, c.episodes, c.episode_start,
-                 c.episode_hold, start, hold, number);
+    keep_earlier(r, c.owners, c.owner_key, c.episodes, c.episode_start, c.episode_hold, start, hold,
+                 number);
     for (i64 e = 0; e < table.episodes; e++) {
         start[r.live + e] = table.start[e];
         hold[r.live + e] = table.hold[e];
@@ -259,6 +257,7 @@ static inline bool select_addresses(const Drawing& d, const Timetable& table, co
                 d.map.line_start,
                 0,
                 room.take<Pick>(picks),
+                room.take<Wish>(picks),
                 room.take<i64>(table.episodes + 1),
                 room.take<Habit>(a.count),
                 room.take<i32>(a.count),
@@ -274,14 +273,15 @@ static inline bool select_addresses(const Drawing& d, const Timetable& table, co
                 room.zeros<i32>(d.map.cells),
                 room.zeros<u8>(d.map.cells)};
     if (!open_reservations(d, table, picks, room, r)) return false;
-    make_picks(p);
+    make_picks(p, r.live);
     r.pick = p.pick;
+    r.wish = p.wish;
     reserve(r);
     return_to_own(p, r.cell);
     if (s.chase_percent) target_conflicts(p, r.cell, t);
     static_assert(INACTIVE == -1, "all bits");
     __builtin_memset(a.address, 0xFF, (u64)(a.count * d.lanes) * sizeof(i64));
-    place(p, r.cell, d.map.cell_address, a.address);
+    place(p, r.cell, d.map.cell_address, a.address, a.used);
     return true;
 }
 
@@ -332,14 +332,11 @@ static inline bool draw_shapes(const Drawing& d, const Timetable& table, const A
     r.cell = room.take<i32>(asks);
     r.asking = room.take<Ask>(asks);
     r.bucket = room.take<Ask>(asks + 1);
-    const Owners held = r.held;
-    r.held.key = room.take<u64>(r.owners + asks + 1);
-    r.held.flags = room.take<u8>(r.owners + asks + 1);
-    r.spare.key = room.take<u64>(r.owners + asks + 1);
-    r.spare.flags = room.take<u8>(r.owners + asks + 1);
+    r.spare = room.take<u64>(r.owners + asks + 1);
+    const u64* held = r.held;
+    r.held = room.take<u64>(r.owners + asks + 1);
     if (!room.enough()) return false;
-    __builtin_memcpy(r.held.key, held.key, (u64)r.owners * sizeof(u64));
-    __builtin_memcpy(r.held.flags, held.flags, (u64)r.owners);
+    __builtin_memcpy(r.held, held, (u64)r.owners * sizeof(u64));
     shape(row, key, r, picked, count);
     return true;
 }
@@ -351,12 +348,8 @@ static inline bool write_rows(const Drawing& d, const Timetable& table, const i3
                               const i32* which, Room& room, Rows& rows, i64*& identity) {
     const i64 episodes = table.episodes, lanes = d.lanes, line_size = d.map_settings.line_size;
     rows.rows = 0;
-    u8* used = room.zeros<u8>(a.count);
-    if (!room.enough()) return false;
-    for (i64 i = 0; i < a.count; i++) {
-        for (i64 lane = 0; lane < lanes; lane++) used[i] |= a.address[i * lanes + lane] >= 0;
-        if (used[i]) rows.rows += which[i] < 0 ? 1 : pieces_of(picked[which[i]], line_size);
-    }
+    for (i64 i = 0; i < a.count; i++)
+        if (a.used[i]) rows.rows += which[i] < 0 ? 1 : pieces_of(picked[which[i]], line_size);
     identity = room.take<i64>(rows.rows);
     rows.episode_thread = room.take<i32>(episodes);
     rows.first_row = room.take<i64>(episodes + 1);
@@ -379,7 +372,7 @@ static inline bool write_rows(const Drawing& d, const Timetable& table, const i3
     for (i64 e = 0; e < episodes; e++) {
         rows.first_row[e] = row;
         for (i64 i = a.first[e]; i < a.first[e + 1]; i++) {
-            if (!used[i]) continue;
+            if (!a.used[i]) continue;
             u8 kind, op, bits;
             draw_operation(d, table, a, i, kind, op, bits);
             const i64 pieces = which[i] < 0 ? 1 : pieces_of(picked[which[i]], line_size);
@@ -432,6 +425,7 @@ static inline bool take_actions(const Drawing& d, const Timetable& table, Room& 
     a.episode = room.take<i32>(a.count);
     a.is_store = room.take<u8>(a.count);
     a.size = room.take<u8>(a.count);
+    a.used = room.zeros<u8>(a.count);
     a.address = room.take<i64>(a.count * d.lanes);
     if (!room.enough()) return false;
     draw_actions(d, table, a);
@@ -479,8 +473,7 @@ static inline i64 draw_chunk(Drawing& d) {
         d.carried.start[t] = start[t];
     }
     d.carried.owners = r.owners;
-    d.carried.owner_key = r.held.key;
-    d.carried.owner_flags = r.held.flags;
+    d.carried.owner_key = r.held;
     d.carried.episodes = r.episodes;
     d.carried.episode_start = r.start;
     d.carried.episode_hold = r.hold;

@@ -9,27 +9,24 @@
 
 enum { LANE_BITS = 6, ROUNDS = 8 };
 
-// One per (cell, owner), ascending; owner = episode << LANE_BITS | lane.
-struct Owners {
-    u64* key;  // cell << OWNER_BITS | owner
-    u8* flags;
-};
-
-// What one lane of an action asks for.
+// One lane of an action.
 struct Pick {
     i64 identity;  // counters for random numbers
     i32 action, episode, group;
-    i32 first_cell;  // of its group
-    i32 choices;     // how many cells it may choose from there on; 0: the lane sits out
-    i32 index;       // first choice, 0 .. choices-1
     u8 lane, is_store;
     u8 size;  // index: 1, 2, 4 or 8 bytes
-    bool tried;
 };
 
-// A pick that requests a cell. key = cell << OWNER_BITS | owner.
+// What it asks for.
+struct Wish {
+    u64 key;      // of the first cell of its group
+    i32 choices;  // how many cells it may choose from there on; 0: the lane sits out
+    i32 index;    // first choice, 0 .. choices-1; -1: it was refused
+};
+
+// A pick that requests a cell.
 struct Ask {
-    u64 key;
+    u64 key;   // see key_of
     i64 what;  // pick << 1 | whether it stores
 };
 
@@ -37,6 +34,7 @@ struct Ask {
 struct Waiting {
     u64 counter;  // of its random numbers, spread: twice its identity
     i32 pick;
+    i32 is_store;
 };
 
 // When an episode begins and ends, from the origin on.
@@ -44,13 +42,13 @@ struct Span {
     i64 begin, end;
 };
 
-enum { OLD = 1, OLD_STORE = 2, STORES = 4 };
-enum { OWNER_BITS = 40 };
+enum { OWNER_BITS = 40, STORES = 1 };
 
 struct Reservation {
     // picks, in the order of their actions
     i64 picks;
-    Pick* pick;
+    const Pick* pick;
+    Wish* wish;
     // episodes: first `live` ones of earlier blocks, then this block's, in the order of their starts
     i64 live;
     i64 origin;
@@ -60,10 +58,11 @@ struct Reservation {
     i64 cells;
     i64 first_share;
     u64 keys[ROUNDS];  // of random streams
-    // owners before and, in the end, after; both with room for all owners, asks and one more
+    // who owns which cell, before and in the end after: keys, ascending, of those that store with
+    // STORES; with room for all owners, asks and one more
     i64 owners;
-    Owners held;
-    Owners spare;
+    u64* held;
+    u64* spare;
     // results
     i32* cell;  // [picks] -1: sits out
     // work space
@@ -75,8 +74,13 @@ struct Reservation {
     Span* span;        // [episodes]
 };
 
+// Of a cell and what owns it or asks for it; `episode`: within the reservations.
+static inline u64 key_of(i64 cell, i64 episode, i64 lane) {
+    return (u64)cell << OWNER_BITS | (u64)(episode << LANE_BITS | lane) << 1;
+}
+
 static inline i64 episode_of(u64 key) {
-    return (i64)(key & (((u64)1 << OWNER_BITS) - 1)) >> LANE_BITS;
+    return (i64)(key & (((u64)1 << OWNER_BITS) - 1)) >> (LANE_BITS + 1);
 }
 
 // Sorts the asks by key: by cell first, and inside of a cell they nearly are. `first` counts anew
@@ -107,61 +111,50 @@ struct Pass {
     i64 kept;
 };
 
-static inline void keep(Reservation& r, Pass& p, u64 key, bool stores) {
-    r.spare.key[p.kept] = key;
-    r.spare.flags[p.kept++] = (u8)(OLD | (stores ? OLD_STORE | STORES : 0));
-}
-
 static inline void pass_claim(const Span& span, bool stores, Pass& p) {
     p.any = span.end > p.any ? span.end : p.any;
     p.store = (stores & (span.end > p.store)) ? span.end : p.store;
 }
 
-// The owners before a key keep what they have; nothing is asked of their cells.
-static inline void keep_owners(Reservation& r, u64 key, Pass& p) {
-    for (; r.held.key[p.owner] < key; p.owner++) {
-        r.spare.key[p.kept] = r.held.key[p.owner];
-        r.spare.flags[p.kept++] = r.held.flags[p.owner];
-    }
-}
-
-// The owners before a key pass unjudged: what they have they keep.
-static inline void pass_owners(Reservation& r, u64 key, Pass& p) {
-    for (; r.held.key[p.owner] < key; p.owner++) {
-        const u8 flags = r.held.flags[p.owner];
-        r.spare.key[p.kept] = r.held.key[p.owner];
-        r.spare.flags[p.kept++] = flags;
-        pass_claim(r.span[episode_of(r.held.key[p.owner])], flags & OLD_STORE, p);
-    }
-}
-
 // When the next owner of a cell begins, or its next one that stores; `owner`: one of the cell, or the
 // first of a later one.
 static inline i64 next_begin(const Reservation& r, u64 cell, i64 owner) {
-    const u64 key = r.held.key[owner];
+    const u64 key = r.held[owner];
     return key >> OWNER_BITS == cell ? r.span[episode_of(key)].begin : INT64_MAX;
+}
+
+// The owners before a key keep what they have; nothing is asked of their cells.
+static inline void keep_owners(const Reservation& r, u64 key, Pass& p) {
+    while (r.held[p.owner] < key) r.spare[p.kept++] = r.held[p.owner++];
+}
+
+// The owners before a key pass unjudged: what they have they keep.
+static inline void pass_owners(const Reservation& r, u64 key, Pass& p) {
+    while (r.held[p.owner] < key) {
+        const u64 held = r.spare[p.kept++] = r.held[p.owner++];
+        pass_claim(r.span[episode_of(held)], held & STORES, p);
+    }
 }
 
 // One round: grants cells to those of the `n` asks that may have them; returns their number.
 static inline i64 grant(Reservation& all, i64 n) {
-    Reservation r = all;  // of its own: no store through a pointer changes it
+    const Reservation r = all;  // of its own: no store through a pointer changes it
     sort_asks(r, n);
-    r.held.key[r.owners] = ~(u64)0;
+    r.held[r.owners] = ~(u64)0;
     i64 granted = 0, ask = 0;
     Pass p{};
     while (ask < n) {
-        const u64 cell = r.bucket[ask].key >> OWNER_BITS, begin = cell << OWNER_BITS;
-        keep_owners(r, begin, p);
+        const u64 cell = r.bucket[ask].key >> OWNER_BITS;
+        keep_owners(r, cell << OWNER_BITS, p);
         p = {-1, -1, p.owner, p.owner, p.kept};
         while (r.bucket[ask].key >> OWNER_BITS == cell) {
             const u64 key = r.bucket[ask].key;
             pass_owners(r, key, p);
-            const bool old = r.held.key[p.owner] == key;
-            const bool old_store = old && r.held.flags[p.owner] & OLD_STORE;
+            const bool old = (r.held[p.owner] ^ key) <= STORES;
+            const bool old_store = old && r.held[p.owner] & STORES;
             p.owner += old;
             if (p.next_store < p.owner) p.next_store = p.owner;
-            while (r.held.key[p.next_store] >> OWNER_BITS == cell &&
-                   !(r.held.flags[p.next_store] & OLD_STORE))
+            while (r.held[p.next_store] >> OWNER_BITS == cell && !(r.held[p.next_store] & STORES))
                 p.next_store++;
             i64 last = ask;
             bool stores = old_store;
@@ -175,7 +168,7 @@ static inline i64 grant(Reservation& all, i64 n) {
             granted += clash ? 0 : last - ask;
             do r.cell[r.bucket[ask].what >> 1] = clash ? -1 : (i32)cell;
             while (++ask < last);
-            if (old || !clash) keep(r, p, key, old_store || (stores && !clash));
+            if (old || !clash) r.spare[p.kept++] = key | (old_store || (stores && !clash));
         }
     }
     keep_owners(r, ~(u64)0, p);
@@ -191,12 +184,10 @@ static inline void note_times(const Reservation& r) {
         r.span[e] = {r.start[e] > r.origin ? r.start[e] - r.origin : 0, r.hold[e] - r.origin};
 }
 
-// `at`: its place among the asks.
-static inline void ask_for(const Reservation& r, i64 at, i64 pick, i64 cell, i64 episode, i64 lane,
-                           bool is_store) {
-    const u64 owner = (u64)((episode + r.live) << LANE_BITS | lane);
-    r.asking[at] = {(u64)cell << OWNER_BITS | owner, pick << 1 | is_store};
-    r.first[cell]++;
+// `at`: its place among the asks; `key`: as of an Ask.
+static inline void ask_for(const Reservation& r, i64 at, i64 pick, u64 key, bool is_store) {
+    r.asking[at] = {key, pick << 1 | is_store};
+    r.first[key >> OWNER_BITS]++;
 }
 
 // Below which the upper halves of that share of all random words are.
@@ -204,14 +195,15 @@ static inline u64 share_of_words(i64 percent) { return (((u64)percent << 32) + 9
 
 static inline void reserve(Reservation& r) {
     const i64 picks = r.picks;
-    Pick* pick = r.pick;
+    const Pick* pick = r.pick;
+    Wish* wish = r.wish;
     Waiting* waits = r.waiting;
     i32 *cell = r.cell, *now = r.now;
     i64 waiting = 0, share = r.first_share;
     for (i64 i = 0; i < picks; i++) {
         cell[i] = -1;
-        waits[waiting] = {(u64)pick[i].identity * 2 * GOLDEN, (i32)i};
-        waiting += pick[i].choices > 0;
+        waits[waiting] = {(u64)pick[i].identity * 2 * GOLDEN, (i32)i, pick[i].is_store};
+        waiting += wish[i].choices > 0;
     }
     i64 pending = waiting;  // of them, those without a cell
     for (int round = 0; round < ROUNDS; round++) {
@@ -229,11 +221,11 @@ static inline void reserve(Reservation& r) {
         waiting = left;
         for (i64 i = 0; i < asks; i++) {
             const Waiting one = waits[now[i]];
-            Pick& its = pick[one.pick];
+            Wish& its = wish[one.pick];
             const i64 drawn = scaled(mix64(one.counter + key), its.choices);
-            const i64 chosen = its.tried ? drawn : its.index;
-            its.tried = true;
-            ask_for(r, i, one.pick, its.first_cell + chosen, its.episode, its.lane, its.is_store);
+            const i64 chosen = its.index < 0 ? drawn : its.index;
+            its.index = -1;
+            ask_for(r, i, one.pick, its.key + ((u64)chosen << OWNER_BITS), one.is_store);
         }
         const i64 granted = grant(r, asks);
         pending -= granted;
@@ -246,9 +238,9 @@ static inline void reserve(Reservation& r) {
 // Begins a block: the owners whose reservations last beyond its first start are kept, in `r`, with
 // their episodes numbered anew. `start` and `hold` then have the kept episodes first; `number` has
 // room for all of the earlier ones.
-static inline void keep_earlier(Reservation& r, i64 owners, const u64* key, const u8* flags,
-                                i64 episodes, const i64* start, const i64* hold, i64* kept_start,
-                                i64* kept_hold, i32* number) {
+static inline void keep_earlier(Reservation& r, i64 owners, const u64* key, i64 episodes,
+                                const i64* start, const i64* hold, i64* kept_start, i64* kept_hold,
+                                i32* number) {
     r.live = 0;
     for (i64 e = 0; e < episodes; e++) {
         number[e] = (i32)r.live;
@@ -260,11 +252,9 @@ static inline void keep_earlier(Reservation& r, i64 owners, const u64* key, cons
             number[e] = -1;
     }
     r.owners = 0;
-    const u64 episode_mask = ((u64)1 << OWNER_BITS) - ((u64)1 << LANE_BITS);
+    const u64 episode_mask = key_of(1, 0, 0) - key_of(0, 1, 0);
     for (i64 i = 0; i < owners; i++) {
         const i32 at = number[episode_of(key[i])];
-        if (at < 0) continue;
-        r.held.key[r.owners] = (key[i] & ~episode_mask) | (u64)at << LANE_BITS;
-        r.held.flags[r.owners++] = flags[i];
+        if (at >= 0) r.held[r.owners++] = (key[i] & ~episode_mask) | key_of(0, at, 0);
     }
 }
