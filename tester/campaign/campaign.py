@@ -324,7 +324,7 @@ class Campaign:
 
     def _count(self, run: NativeLegRun, counts: Counts) -> None:
         self.totals.add(run.outcome)
-        self._executed.cells += counts.cells
+        self._executed.merge(counts)
         for name, group in run.leg.description.machines.items():
             if group.count:
                 self._present.setdefault(group.of or name)

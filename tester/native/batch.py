@@ -140,7 +140,7 @@ class LegResult:
 class Counts:
     """Executions of transitions of a protocol's machines, over any number of legs.
 
-    ``cells``: of all of them; what they are is of no use elsewhere.
+    ``cells``: the tables of all machines, one behind the other; native code adds to them.
     """
 
     def __init__(self, info: ProtocolInfo, cells: npt.NDArray[np.uint64] | None = None) -> None:
@@ -152,6 +152,10 @@ class Counts:
         own = self.tables()
         for name, cells in tables.items():
             own[name].table[:] += cells.table
+
+    def merge(self, other: Counts) -> None:
+        """Add those of other legs of the same protocol."""
+        self.cells += other.cells
 
     def tables(self) -> dict[str, CountsTable]:
         """By machine."""

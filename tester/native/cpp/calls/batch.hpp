@@ -194,7 +194,7 @@ inline bool judges_early(const LegJob& job) {
     const ProgramArrays& p = job.program;
     for (u64 e = 0; e < p.episodes; ++e)
         if (p.episode_scope[e] & EPISODE_RACING_LOAD &&
-            job.rules.steps[p.episode_thread[e]] >> STEP_EARLY_SHIFT)
+            early_rule(job.rules.steps[p.episode_thread[e]]))
             return true;
     return false;
 }

@@ -76,7 +76,8 @@ inline EarlyLoad& early_of(const Context& x, u32 agent) {
     return client_parts(x).early_loads.at(x, agent);
 }
 
-inline u8 early_rule(const Agent& a) { return a.steps >> STEP_EARLY_SHIFT; }
+inline u8 early_rule(u8 steps) { return steps >> STEP_EARLY_SHIFT; }
+inline u8 early_rule(const Agent& a) { return early_rule(a.steps); }
 
 // The address of a byte of the load, and its lane.
 inline u64 early_byte(const ProgramView& program, const EarlyLoad& early, u32 number, u32& lane) {
