@@ -22,6 +22,24 @@ struct WheelSlot {
     u32 tail;  // wheel_front() of an empty one
 };
 
+// Slots of the wheel, a bit each.
+struct SlotSet {
+    u64 bits[WHEEL / 64];
+
+    bool has(u32 slot) const { return bits[slot >> 6] >> (slot & 63) & 1; }
+    void add(u32 slot) { bits[slot >> 6] |= u64{1} << (slot & 63); }
+    void remove(u32 slot) { bits[slot >> 6] &= ~(u64{1} << (slot & 63)); }
+
+    // In ascending order.
+    template <class F>
+    TINY void each(F visit) const {
+        for (u32 word = 0; word < WHEEL / 64; word++) {
+            for (u64 left = bits[word]; left; left &= left - 1)
+                visit(word << 6 | static_cast<u32>(__builtin_ctzll(left)));
+        }
+    }
+};
+
 struct FarItem {
     u64 tick;
     u64 order;
@@ -38,7 +56,7 @@ struct EngineState {
     u32 words;  // of a mask of consumers
     u32 consumers;
     u64 max_rounds;
-    alignas(8) u8 occupied[WHEEL];  // whether a slot has an item or wakes a consumer
+    SlotSet occupied;  // slots that have an item or wake a consumer
     u64 far_count;
     u64 far_order;
     Array<WheelSlot> wheel;

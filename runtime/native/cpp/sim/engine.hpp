@@ -60,12 +60,10 @@ inline FarItem far_pop(Context& x) {
 
 // ---------------------------------------------------------------- asking for a tick
 
-inline void wheel_occupy(EngineState& e, u32 slot) { e.occupied[slot] = 1; }
-
 inline void wheel_wake(Context& x, u32 slot, u32 consumer) {
     EngineState& e = x.s->engine;
     INVARIANT(slot < WHEEL && consumer < 64 * e.words);
-    wheel_occupy(e, slot);
+    e.occupied.add(slot);
     x.wakes[slot * e.words + (consumer >> 6)] |= u64{1} << (consumer & 63);
 }
 
@@ -79,7 +77,7 @@ inline void wheel_append(Context& x, u32 slot, Message& item) {
     INVARIANT(slot < WHEEL);
     WheelSlot& list = x.wheel[slot];
     INVARIANT(item.self == handle_of(x, item));
-    wheel_occupy(x.s->engine, slot);
+    x.s->engine.occupied.add(slot);
     item.next = 0;
     of_handle<Message>(x, list.tail).next = item.self;
     list.tail = item.self;
@@ -157,25 +155,18 @@ inline void stop(Context& x) { x.s->engine.stopped = 1; }
 
 // ---------------------------------------------------------------- running
 
-// Which of the eight slots from `first` on are occupied: a byte each.
-inline u64 eight_slots(const EngineState& e, u32 first) {
-    u64 slots;
-    __builtin_memcpy(&slots, e.occupied + first, sizeof slots);
-    return slots;
-}
-
 // The next tick that has anything to do, NONE without one.
 inline u64 next_tick(const Context& x) {
     const EngineState& e = x.s->engine;
-    const u32 position = e.now & (WHEEL - 1);
-    const u32 within = position & 7;
-    u32 eight = position & ~7u;
-    u64 slots = eight_slots(e, eight) >> (8 * within);
-    if (LIKELY(slots)) return e.now + (__builtin_ctzll(slots) >> 3);
-    for (u32 i = 1; i <= WHEEL / 8; i++) {
-        eight = (eight + 8) & (WHEEL - 1);
-        slots = eight_slots(e, eight);
-        if (slots) return e.now + 8 * i - within + (__builtin_ctzll(slots) >> 3);
+    u32 word = (e.now & (WHEEL - 1)) / 64;
+    u64 slots = e.occupied.bits[word] >> (e.now & 63);
+    if (LIKELY(slots)) return e.now + __builtin_ctzll(slots);
+    u64 tick = e.now & ~u64{63};
+    for (u32 i = 0; i < WHEEL / 64; i++) {
+        word = (word + 1) % (WHEEL / 64);
+        tick += 64;
+        slots = e.occupied.bits[word];
+        if (slots) return tick + __builtin_ctzll(slots);
     }
     return e.far_count ? e.far.in(x)[0].tick : NONE;
 }
@@ -230,7 +221,7 @@ inline void limbo_release(Context& x) {
 // Hand over what is due.
 inline void deliver_slot(Context& x, u32 slot) {
     EngineState& e = x.s->engine;
-    e.occupied[slot] = 0;
+    e.occupied.remove(slot);
     WheelSlot& list = x.wheel[slot];
     u32 handle = list.head;
     list.head = 0;

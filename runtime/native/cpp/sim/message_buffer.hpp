@@ -415,12 +415,11 @@ inline COLD u32 messages_under_way(const Context& x, u32 buffer) {
         count +=
             m.target == buffer && (m.delivery == DELIVER_APPEND || m.delivery == DELIVER_INSERT);
     };
-    for (u32 slot = 0; slot < WHEEL; slot++) {
-        if (!e.occupied[slot]) continue;
+    e.occupied.each([&](u32 slot) {
         for (u32 h = e.wheel.at(x, slot).head; h; h = of_handle<Message>(x, h).next) {
             look(of_handle<Message>(x, h));
         }
-    }
+    });
     for (u64 i = 0; i < e.far_count; i++) {
         const FarItem& item = e.far.at(x, i);
         if (!item.wake) look(of_handle<Message>(x, item.item));

@@ -28,15 +28,15 @@ struct Origin {
     CodePart agents[MAX_AGENTS];
     CodePart controllers[MAX_NAMED];
     CodePart slots[WHEEL];
-    WheelSlot lists[WHEEL];    // of slots: as they were read
-    u64 occupied[WHEEL / 64];  // slots that were not empty, a bit each
+    WheelSlot lists[WHEEL];  // of slots: as they were read
+    SlotSet occupied;        // slots that were not empty
     u8 values[MOST_VALUES];
 
     void begin(const u8* from) {
         code = from;
         stepped = false;
         value_count = 0;
-        for (u64& word : occupied) word = 0;
+        occupied = {};
     }
     // A step from slot `what`, or from none (NIL).
     void step(u32 what) {
@@ -50,7 +50,7 @@ struct Origin {
     }
     void note_slot(u32 slot, const WheelSlot& list) {
         lists[slot] = list;
-        occupied[slot >> 6] |= u64{1} << (slot & 63);
+        occupied.add(slot);
     }
     bool has(const CodePart& part) const { return part.last_value <= MOST_VALUES; }
     const CodePart* of_agent(u32 agent, u32 controller) const {
@@ -60,8 +60,8 @@ struct Origin {
         return touched >> id & 1 ? nullptr : &controllers[id];
     }
     const CodePart* of_slot(u32 slot, const WheelSlot& list) const {
-        const bool same = occupied[slot >> 6] >> (slot & 63) & 1 && slot != emptied &&
-                          list.head == lists[slot].head && list.tail == lists[slot].tail;
+        const bool same = occupied.has(slot) && slot != emptied && list.head == lists[slot].head &&
+                          list.tail == lists[slot].tail;
         return same ? &slots[slot] : nullptr;
     }
 };

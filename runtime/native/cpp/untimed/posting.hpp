@@ -7,14 +7,6 @@
 
 #pragma once
 
-// Whether messages of a slot keep their order: a bit each.
-struct SlotOrder {
-    u64 bits[WHEEL / 64];
-
-    bool has(u32 slot) const { return bits[slot >> 6] >> (slot & 63) & 1; }
-    void add(u32 slot) { bits[slot >> 6] |= u64{1} << (slot & 63); }
-};
-
 // Consumers that were woken since the step began, a bit each.
 inline u64& woken(Context& x) { return x.wakes[1]; }
 
@@ -25,18 +17,6 @@ inline u32 slot_of_port(const Context& x, u32 port) {
     return static_cast<u32>(x.s->channels.count) + x.s->buffers + port;
 }
 inline u32 slots_in_use(const Context& x) { return slot_of_port(x, x.s->ports); }
-
-// Visit the slots that have a message, in their order.
-template <class F>
-TINY inline void each_occupied(const Context& x, F visit) {
-    const u8* const occupied = x.s->engine.occupied;
-    for (u32 first = 0; first < slots_in_use(x); first += 8) {
-        u64 eight;  // a byte each, 0 or 1
-        __builtin_memcpy(&eight, occupied + first, sizeof eight);
-        for (; eight; eight &= eight - 1)
-            visit(first + static_cast<u32>(__builtin_ctzll(eight)) / 8);
-    }
-}
 
 inline void flight_add(Context& x, Message& item, u64 tick, u32 slot) {
     const EngineState& e = x.s->engine;

@@ -117,8 +117,7 @@ inline void add_system(const Context& x, Regions& regions) {
     const auto part = [&](u64 from, u64 to) { regions.add(from, to - from); };
     constexpr u64 ENGINE = offsetof(System, engine);
     part(offsetof(System, trouble), offsetof(System, run_key));
-    part(ENGINE, ENGINE + offsetof(EngineState, occupied) + slots_in_use(x));
-    part(ENGINE + offsetof(EngineState, far_count), ENGINE + offsetof(EngineState, wheel));
+    part(ENGINE, ENGINE + offsetof(EngineState, wheel));
     part(ENGINE + offsetof(EngineState, wakeups), offsetof(System, lines));
     part(offsetof(System, messages), offsetof(System, entries));
     part(offsetof(System, bus), offsetof(System, routes));

@@ -460,7 +460,7 @@ inline Delivery slot_delivery(const Context& x, u32 slot, u32& target) {
 }
 
 template <class Code>
-inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
+inline void code_slot(Code& code, const SlotSet& order, u32 slot) {
     Context& x = code.x;
     const u32 head = x.wheel[slot].head;
     u32 count = 0;
@@ -478,11 +478,11 @@ inline void code_slot(Code& code, const SlotOrder& order, u32 slot) {
     }
 }
 
-inline CodePart* part_of_slot(Coder<Reader>& code, const SlotOrder&, u32 slot) {
+inline CodePart* part_of_slot(Coder<Reader>& code, const SlotSet&, u32 slot) {
     return &code.origin.slots[slot];
 }
 // The order in which messages without order are written depends on what is known of their values.
-inline const CodePart* part_of_slot(const Coder<Writer>& code, const SlotOrder& order, u32 slot) {
+inline const CodePart* part_of_slot(const Coder<Writer>& code, const SlotSet& order, u32 slot) {
     const WheelSlot& list = code.x.wheel[slot];
     const bool sorted = !order.has(slot) && list.head != list.tail;
     return !code.origin || sorted ? nullptr : code.origin->of_slot(slot, list);
@@ -490,12 +490,12 @@ inline const CodePart* part_of_slot(const Coder<Writer>& code, const SlotOrder& 
 
 // Which slots have messages, and these.
 template <class Code>
-inline void code_slots(Code& code, const SlotOrder& order) {
+inline void code_slots(Code& code, const SlotSet& order) {
     Context& x = code.x;
     u32 masks[WHEEL / 32] = {};
     if constexpr (!Code::READS) {
         const u8* const to = code.renaming.slots.to;
-        each_occupied(x, [&](u32 slot) { masks[to[slot] >> 5] |= 1u << (to[slot] & 31); });
+        x.s->engine.occupied.each([&](u32 slot) { masks[to[slot] >> 5] |= 1u << (to[slot] & 31); });
     }
     const u32 slots = slots_in_use(x);
     for (u32 first = 0; first < slots; first += 32) {
@@ -719,7 +719,7 @@ inline void code_memory(Code& code) {
 }
 
 template <class Code>
-inline void code_system(Code& code, const SlotOrder& order) {
+inline void code_system(Code& code, const SlotSet& order) {
     Context& x = code.x;
     const System& s = *x.s;
     code_clients(code);

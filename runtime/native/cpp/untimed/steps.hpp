@@ -86,7 +86,7 @@ inline Message& flight_take(Context& x, u32 slot, u32 place) {
     Message& message = of_handle<Message>(x, handle);
     of_handle<Message>(x, before).next = message.next;
     if (list.tail == handle) list.tail = before;
-    if (!list.head) x.s->engine.occupied[slot] = 0;
+    if (!list.head) x.s->engine.occupied.remove(slot);
     return message;
 }
 
@@ -98,21 +98,12 @@ inline void flight_deliver(Context& x, u32 slot, u32 place) {
     deliver(x, message);
 }
 
-// Visit the slots that have a bit.
-template <class F>
-TINY inline void each_slot(const SlotOrder& slots, F visit) {
-    for (u32 word = 0; word < WHEEL / 64; word++) {
-        for (u64 left = slots.bits[word]; left; left &= left - 1)
-            visit(word << 6 | static_cast<u32>(__builtin_ctzll(left)));
-    }
-}
-
 // What is handed over without a choice: requests to memory, where that is asked for.
-inline void deliver_eagerly(Context& x, const SlotOrder& eager, bool to_rest) {
+inline void deliver_eagerly(Context& x, const SlotSet& eager, bool to_rest) {
     bool any = true;
     for (u32 rounds = 0; any && rounds < MOST_ROUNDS && !x.s->trouble; rounds++) {
         any = false;
-        each_slot(eager, [&](u32 slot) {
+        eager.each([&](u32 slot) {
             if (!x.wheel[slot].head) return;
             any = true;
             x.s->engine.now++;
@@ -151,10 +142,10 @@ inline void alarm_goes_off(Context& x, u32 timer, u32 line) {
 }
 
 struct StepRules {
-    SlotOrder order;  // slots that keep their order
-    SlotOrder eager;
-    SlotOrder spent;  // slots whose spent messages are removed
-    bool to_rest;     // a controller that moves continues until it has nothing left
+    SlotSet order;  // slots that keep their order
+    SlotSet eager;
+    SlotSet spent;  // slots whose spent messages are removed
+    bool to_rest;   // a controller that moves continues until it has nothing left
 };
 
 inline void step_begin(Context& x) {
@@ -166,7 +157,7 @@ inline void step_begin(Context& x) {
 inline void step_end(Context& x, const StepRules& rules) {
     run_flagged(x, rules.to_rest);
     deliver_eagerly(x, rules.eager, rules.to_rest);
-    each_slot(rules.spent, [&](u32 slot) { remove_spent(x, slot); });
+    rules.spent.each([&](u32 slot) { remove_spent(x, slot); });
     limbo_release(x);
 }
 
@@ -201,7 +192,7 @@ inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room
     u32 count = 0;
     for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
         out[count++] = {ChoiceKind::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
-    each_occupied(x, [&](u32 slot) {
+    x.s->engine.occupied.each([&](u32 slot) {
         const bool ordered = rules.order.has(slot);
         u8 place = 0;
         for (u32 h = x.wheel[slot].head; h && count < room; h = of_handle<Message>(x, h).next) {

@@ -24,7 +24,7 @@ inline bool open_model(Model& m, const u64* plan, u64 words) {
     return true;
 }
 
-inline void set_bits(SlotOrder& slots, const Context& x, const u64* buffers) {
+inline void set_bits(SlotSet& slots, const Context& x, const u64* buffers) {
     for (u32 i = 0; i < x.s->buffers; i++) {
         if (!(buffers[i >> 6] >> (i & 63) & 1)) continue;
         const u32 slot = slot_of_buffer(x, i);

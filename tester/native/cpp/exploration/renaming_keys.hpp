@@ -158,7 +158,7 @@ inline void keys_of_messages(const Context& x, const Agents& a, const KeyPlan& p
         add_messages(x, a.coding, x.buffers[i].head, WHEEL + 16 + plan.label[slot], NO_OWNER,
                      plan.receiver[slot], keys);
     }
-    each_occupied(x, [&](u32 slot) {
+    x.s->engine.occupied.each([&](u32 slot) {
         add_messages(x, a.coding, x.wheel[slot].head, plan.label[slot], plan.sender[slot],
                      plan.receiver[slot], keys);
     });
