@@ -30,6 +30,18 @@ struct SlotSet {
     void add(u32 slot) { bits[slot >> 6] |= u64{1} << (slot & 63); }
     void remove(u32 slot) { bits[slot >> 6] &= ~(u64{1} << (slot & 63)); }
 
+    // How many places behind this slot the next one of the set stands, the first ones behind the last;
+    // 0: it is one itself, WHEEL: there is none.
+    TINY u64 distance(u32 slot) const {
+        u64 left = bits[slot >> 6] >> (slot & 63);
+        if (LIKELY(left)) return static_cast<u64>(__builtin_ctzll(left));
+        for (u32 ahead = 64 - (slot & 63); ahead <= WHEEL; ahead += 64) {
+            left = bits[(slot + ahead) % WHEEL >> 6];
+            if (left) return ahead + static_cast<u64>(__builtin_ctzll(left));
+        }
+        return WHEEL;
+    }
+
     // In ascending order.
     template <class F>
     TINY void each(F visit) const {

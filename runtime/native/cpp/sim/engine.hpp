@@ -158,16 +158,8 @@ inline void stop(Context& x) { x.s->engine.stopped = 1; }
 // The next tick that has anything to do, NONE without one.
 inline u64 next_tick(const Context& x) {
     const EngineState& e = x.s->engine;
-    u32 word = (e.now & (WHEEL - 1)) / 64;
-    u64 slots = e.occupied.bits[word] >> (e.now & 63);
-    if (LIKELY(slots)) return e.now + __builtin_ctzll(slots);
-    u64 tick = e.now & ~u64{63};
-    for (u32 i = 0; i < WHEEL / 64; i++) {
-        word = (word + 1) % (WHEEL / 64);
-        tick += 64;
-        slots = e.occupied.bits[word];
-        if (slots) return tick + __builtin_ctzll(slots);
-    }
+    const u64 ahead = e.occupied.distance(e.now & (WHEEL - 1));
+    if (LIKELY(ahead < WHEEL)) return e.now + ahead;
     return e.far_count ? e.far.in(x)[0].tick : NONE;
 }
 
