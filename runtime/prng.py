@@ -48,10 +48,17 @@ def hash64(*parts: int) -> int:
     return state & MASK64
 
 
+_MIXED_BYTES = tuple(mix64(byte + GOLDEN) for byte in range(256))
+
+
 @lru_cache(1 << 14)
 def hash_name(name: str) -> int:
-    """A 64-bit hash of a text, independent of the Python process."""
-    return hash64(*name.encode("utf-8"))
+    """``hash64(*name.encode("utf-8"))``: independent of the Python process."""
+    text = name.encode("utf-8")
+    state = GOLDEN * (len(text) + 1)
+    for byte in text:
+        state = mix64(state ^ _MIXED_BYTES[byte])
+    return state & MASK64
 
 
 @lru_cache(1 << 14)
