@@ -161,9 +161,10 @@ static inline i64 grant(Reservation& all, i64 n) {
             do stores |= r.bucket[last].what & 1;
             while (r.bucket[++last].key == key);
             const Span& span = r.span[episode_of(key)];
-            const bool clash =
-                (p.store > span.begin) | (next_begin(r, cell, p.next_store) < span.end) |
-                (stores & ((p.any > span.begin) | (next_begin(r, cell, p.owner) < span.end)));
+            const i64 next_store = next_begin(r, cell, p.next_store);
+            const i64 next = next_begin(r, cell, p.owner);
+            const bool clash = (p.store > span.begin) | (next_store < span.end) |
+                               (stores & ((p.any > span.begin) | (next < span.end)));
             pass_claim(span, stores, p);
             granted += clash ? 0 : last - ask;
             do r.cell[r.bucket[ask].what >> 1] = clash ? -1 : (i32)cell;
