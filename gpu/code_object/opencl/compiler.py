@@ -105,7 +105,7 @@ def _linked(clang: str, source: Path, flags: Sequence[str], libraries: Path | No
     try:
         return _compiled(clang, source, flags, libraries)
     except TooNew as error:
-        later = _first_able(_numbered(error.made_by))
+        later = first_able(*_numbered(error.made_by))
         if later is None or COMPILER_VARIABLE in os.environ:
             raise
         return _compiled(later, source, flags, libraries)
@@ -130,14 +130,15 @@ def find_compiler() -> str | None:
     """``$GCN_CLANG``, ``clang``, then ``clang-29`` down to ``clang-9``: the first that compiles
     for AMDGPU and finds a linker."""
     given = os.environ.get(COMPILER_VARIABLE)
-    return _first_able([given] if given else ["clang", *_numbered(_OLDEST)])
+    return first_able(*([given] if given else ["clang", *_numbered(_OLDEST)]))
 
 
 def _numbered(oldest: int) -> list[str]:
     return [f"clang-{number}" for number in range(_NEWEST, oldest - 1, -1)]
 
 
-def _first_able(names: Sequence[str]) -> str | None:
+def first_able(*names: str) -> str | None:
+    """The path of the first of these compilers that compiles for AMDGPU and finds a linker."""
     return next((path for name in names if (path := shutil.which(name)) and _able(path)), None)
 
 

@@ -8,7 +8,6 @@ module to build them again:
 
 from __future__ import annotations
 
-import shutil
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl.compiler import compile_kernels, compiler_version
+from gpu.code_object.opencl.compiler import compile_kernels, compiler_version, first_able
 
 HERE = Path(__file__).parent
 SOURCES = tuple(sorted(path.stem for path in HERE.glob("*.cl")))
@@ -76,7 +75,7 @@ def main(names: list[str]) -> None:
     """Write the archives anew; the same compilers give the same bytes."""
     for name in names or CONFIGURATIONS:
         configuration = CONFIGURATIONS[name]
-        clang = shutil.which(configuration.compiler)
+        clang = first_able(configuration.compiler)
         if clang is None:
             print(f"{name}: no {configuration.compiler}, left as it is")
             continue

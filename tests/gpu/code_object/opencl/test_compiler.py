@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 import zipfile
 from pathlib import Path
@@ -18,6 +17,7 @@ from gpu.code_object.opencl.compiler import (
     compile_kernels,
     compiler_version,
     find_compiler,
+    first_able,
 )
 from tests.gpu.kernels.stored import CONFIGURATIONS, HERE, build, stored_bytes
 
@@ -148,7 +148,7 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_stored_objects_are_what_the_sources_give(name: str) -> None:
     """The same compiler gives the same bytes; run ``python -m tests.gpu.kernels.stored`` else."""
     configuration = CONFIGURATIONS[name]
-    clang = shutil.which(configuration.compiler)
+    clang = first_able(configuration.compiler)
     if clang is None:
         pytest.skip(f"no {configuration.compiler}")
     with zipfile.ZipFile(HERE / "objects" / f"{name}.zip") as archive:

@@ -118,11 +118,11 @@ def test_a_later_compiler_reads_what_an_older_one_cannot(
     installed_in(monkeypatch, libraries)
     monkeypatch.delenv(COMPILER_VARIABLE, raising=False)
     old, later = fake("old", OLD_READER), fake("clang-15")
-    monkeypatch.setattr(opencl_compiler, "_first_able", lambda names: None)
+    monkeypatch.setattr(opencl_compiler, "first_able", lambda *names: None)
     with pytest.raises(TooNew, match=r"by LLVM 14\.0\.6: install clang-15 or a later one"):
         compile_kernels(source, old)
     asked: list[str] = []
-    monkeypatch.setattr(opencl_compiler, "_first_able", lambda names: asked.extend(names) or later)
+    monkeypatch.setattr(opencl_compiler, "first_able", lambda *names: asked.extend(names) or later)
     assert compile_kernels(source, old).startswith(b"clang-15 ")
     assert (asked[0], asked[-1]) == ("clang-29", "clang-15")
     monkeypatch.setenv(COMPILER_VARIABLE, old)

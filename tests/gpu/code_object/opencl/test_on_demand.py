@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 
 from gpu import Device, Signal
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl.compiler import SUFFIXES, compile_kernels, find_compiler
+from gpu.code_object.opencl.compiler import SUFFIXES, compile_kernels, find_compiler, first_able
 from gpu.host.device_core import BareDevice
 
 SOURCE = Path(__file__).with_name("on_demand.cl")
@@ -25,7 +24,7 @@ def compiled(
 ) -> CodeObject:
     """Hidden arguments lie elsewhere for later compilers; C++ has other names of functions."""
     name, suffix = request.param
-    clang = shutil.which(name) if name else find_compiler()
+    clang = first_able(name) if name else find_compiler()
     if clang is None:
         pytest.skip("no such clang")
     source = (tmp_path_factory.mktemp("on-demand") / "k").with_suffix(suffix)

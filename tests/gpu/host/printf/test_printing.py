@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from gpu import CodeObject, Device, Signal
 from gpu.code_object.metadata import PrintfFormat
-from gpu.code_object.opencl.compiler import compile_kernels, compiler_version
+from gpu.code_object.opencl.compiler import compile_kernels, compiler_version, first_able
 from gpu.errors import KernelError
 from gpu.host.device_core import Options
 from gpu.host.printf import as_text, formatted
@@ -89,7 +88,7 @@ def test_the_command_prints_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("built", BUILT)
 def test_objects_are_those_of_the_source(built: str) -> None:
-    clang = shutil.which(built.replace("clang", "clang-").partition("-O")[0])
+    clang = first_able(built.replace("clang", "clang-").partition("-O")[0])
     if clang is None:
         pytest.skip("that clang is not installed")
     if not compiler_version(clang).startswith(("14.0.6", "19.1.")):
