@@ -48,7 +48,8 @@ def hash64(*parts: int) -> int:
     return state & MASK64
 
 
-_MIXED_BYTES = tuple(mix64(byte + GOLDEN) for byte in range(256))
+_MIXED_BYTES = mix64_array(np.arange(256, dtype=np.uint64) + np.uint64(GOLDEN)).tolist()
+"""What `hash64` makes of a part that is a byte."""
 
 
 @lru_cache(1 << 14)

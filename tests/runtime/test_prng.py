@@ -34,6 +34,11 @@ def test_mixing(values: list[int]) -> None:
     assert mixed == [mix64(value) for value in values]
 
 
+@given(st.text(max_size=20))
+def test_a_name_is_hashed_as_its_bytes(name: str) -> None:
+    assert hash_name(name) == hash64(*name.encode())
+
+
 def test_forks_do_not_depend_on_draws() -> None:
     one, two = Prng(7), Prng(7)
     one.bits64()
