@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from gpu.code_object.opencl.compiler import compiler_version, first_able
+from gpu.code_object.opencl.compiler import compiler_version
 from gpu.litmus.sequences import (
     ACCESS,
     LDS_AND_SCALAR,
@@ -104,7 +105,7 @@ def _access(steps: list[Step]) -> Step:
 @pytest.mark.parametrize("name", [pytest.param("clang-14", marks=pytest.mark.slow), "clang-19"])
 @pytest.mark.parametrize(("form", "processor"), sampled(product(clangs.FORMS, PROCESSORS), 3))
 def test_clang_emits_the_same(processor: str, form: str, name: str, tmp_path: Path) -> None:
-    clang, said = first_able(name), clangs.FORMS[form]
+    clang, said = shutil.which(name), clangs.FORMS[form]
     if clang is None:
         pytest.skip(f"no {name}")
     release = int(compiler_version(clang).split(".")[0])
