@@ -133,13 +133,13 @@ def find_compiler() -> str | None:
     return first_able(*([given] if given else ["clang", *_numbered(_OLDEST)]))
 
 
-def _numbered(oldest: int) -> list[str]:
-    return [f"clang-{number}" for number in range(_NEWEST, oldest - 1, -1)]
-
-
 def first_able(*names: str) -> str | None:
     """The path of the first of these compilers that compiles for AMDGPU and finds a linker."""
     return next((path for name in names if (path := shutil.which(name)) and _able(path)), None)
+
+
+def _numbered(oldest: int) -> list[str]:
+    return [f"clang-{number}" for number in range(_NEWEST, oldest - 1, -1)]
 
 
 def compiler_version(clang: str) -> str:

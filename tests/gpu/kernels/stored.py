@@ -77,7 +77,7 @@ def main(names: list[str]) -> None:
         configuration = CONFIGURATIONS[name]
         clang = first_able(configuration.compiler)
         if clang is None:
-            print(f"{name}: no {configuration.compiler}, left as it is")
+            print(f"{name}: no {configuration.compiler} that links for AMDGPU, left as it is")
             continue
         path = HERE / "objects" / f"{name}.zip"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

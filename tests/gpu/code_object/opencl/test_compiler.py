@@ -143,6 +143,16 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
         find_compiler.cache_clear()
 
 
+def test_a_compiler_that_cannot_link_is_passed_over(tmp_path: Path) -> None:
+    writes = 'for word; do last="$word"; done; : > "$last"'
+    for name, does in (("unlinked", "exit 1"), ("silent", "exit 0"), ("able", writes)):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    unlinked, silent, able = (str(tmp_path / name) for name in ("unlinked", "silent", "able"))
+    assert first_able(str(tmp_path / "none"), unlinked, silent) is None
+    assert first_able(unlinked, silent, able) == able
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_stored_objects_are_what_the_sources_give(name: str) -> None:
