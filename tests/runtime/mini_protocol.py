@@ -16,9 +16,11 @@ from runtime.controller.shapes import (
     Parameter,
     ProtocolInfo,
 )
+from runtime.description import SystemDescription
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import AbstractCacheEntry
 from runtime.structures.tbe_table import TBETable
+from runtime.system.system import System, build_system
 from runtime.types.enumeration import Enumeration
 from runtime.types.message import Message
 from runtime.types.messages import (
@@ -334,3 +336,8 @@ class DmaController(MiniController):
 
 MINI = ProtocolInfo("mini", (CacheController, DirectoryController, DmaController))
 GPU = ProtocolInfo("mini gpu", (GpuController, CacheController, DirectoryController))
+
+
+def build(text: str = "", protocol: ProtocolInfo = MINI, key: int = 1, **fields: Any) -> System:
+    description = SystemDescription.from_toml(text, "mini.toml").override(fields)
+    return build_system(protocol, description, key)
