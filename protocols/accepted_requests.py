@@ -11,7 +11,6 @@ the system is thrown away.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -31,6 +30,7 @@ from runtime.types.messages import (
     SequencerRequestType,
 )
 from runtime.types.values import WriteMask
+from slicc.text.lazy_dataclass import dataclass
 
 _LINE: Final = 1 << 12
 _ASKED: Final = (

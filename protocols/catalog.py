@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -32,6 +31,7 @@ from runtime.description import (
 from runtime.description.inference import REQUESTERS
 from runtime.description.origin import Origin
 from runtime.description.parameters import INHERITED
+from slicc.text.lazy_dataclass import dataclass
 
 V = TypeVar("V")
 States = Mapping[str, frozenset[str]]
@@ -131,7 +131,7 @@ def known_states(directory: Path) -> dict[str, States]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Candidate:
     """A description that may fit the protocol. ``name_match``: length of the name they share."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from slicc.text.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ProtocolIdentity:
     """Which protocol it is. ``path`` is empty for shipped protocols."""
 

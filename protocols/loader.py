@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -27,6 +27,7 @@ from runtime.description.inference import complete, complete_with
 from runtime.description.variants import check as check_variants
 from runtime.native.build import Sources
 from slicc.loading.checkout import library_files
+from slicc.text.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol as CompiledProtocol
@@ -46,7 +47,7 @@ class ProtocolBroken(ValueError):
     """The protocol has errors. The message is the compiler's rendered diagnostics."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LoadedProtocol:
     """A protocol ready to be built, with its system description as written and completed."""
 

@@ -10,9 +10,10 @@ import os.path
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
+
+from slicc.text.lazy_dataclass import dataclass
 
 MAX_FILES: Final = 500
 MAX_BYTES: Final = 1 << 22
@@ -24,7 +25,7 @@ class WrongTexts(ValueError):
     """Texts that cannot be those of a protocol; the message completes a sentence."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ProtocolTexts:
     """``files``: texts by name, relative to the protocol's directory. ``driver``, ``preludes``:
     names among them. Raises WrongTexts."""

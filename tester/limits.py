@@ -7,11 +7,11 @@ that names both. Nothing heavy is imported here: ``gpu-tester --help`` reads thi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from slicc.scenario_text.bounds import LONGEST_LIMIT, MOST_EPISODES
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol
@@ -19,6 +19,7 @@ from runtime.controller.trace import Observers
 from runtime.description import DescriptionError
 from runtime.statistics.counters import Counters
 from runtime.system.system import System, build_system
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.coverage import Coverage
 from tester.campaign.drawing.leg import Legs, Plan
 from tester.campaign.drawing.options import Options
@@ -48,7 +49,7 @@ AnyRun = LegRun | NativeLegRun
 """A leg while it runs, on either engine."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Totals:
     """Sums over the legs of a run."""
 

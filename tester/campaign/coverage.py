@@ -9,13 +9,14 @@ way.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from slicc.coverage.cells import Cell, Cells, MachineCells
+from slicc.text.lazy_dataclass import dataclass
 
 
-@dataclass
+@dataclass(slots=True)
 class MachineCoverage:
     """Executions of every defined (state, event) pair of one machine."""
 
@@ -44,7 +45,7 @@ class MachineCoverage:
         ]
 
 
-@dataclass
+@dataclass(slots=True)
 class Coverage:
     """Coverage of all machines of a protocol that were instantiated."""
 

@@ -5,9 +5,9 @@ Invariant: each kind is reported in full once, with the first leg that shows it;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.terminal import printable
 from tester.campaign.campaign import kind_of
 from tester.execution.events import Finding
@@ -15,7 +15,7 @@ from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg
 
 
-@dataclass
+@dataclass(slots=True)
 class Find:
     """One kind of failure. ``file``: the replay file of the leg that showed it first."""
 

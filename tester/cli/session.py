@@ -12,13 +12,13 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol, reachable
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.terminal import printable_lines
 from slicc.text.wording import duration, listed
 from tester.campaign.campaign import AnyRun, Campaign, kind_of
@@ -60,7 +60,7 @@ LONG: Final = 10_000
 """Episodes after which a run names what it has not hit."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shrink:
     """How failing legs are brought down to the least that fails."""
 

@@ -8,7 +8,7 @@ engine, whose report is printed; if that run ends differently, one of our engine
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol
@@ -19,6 +19,7 @@ from runtime.native.system import SystemTooLarge
 from runtime.native.tiered_object import Libraries
 from runtime.native.toolchain.compiler import ToolchainError, find_compiler, one_line
 from runtime.native.toolchain.object_cache import CacheError, user_cache
+from slicc.text.lazy_dataclass import dataclass
 from tester.engines.choice import Choice
 from tester.errors import ConfigError
 from tester.execution.events import Finding
@@ -51,7 +52,7 @@ MEANWHILE_ACCESSES: Final = 5_000
 """The Python engine runs a leg of so many lane accesses in less time than compilers take."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Chosen:
     """``native`` None: the Python engine. ``summary``: one line for the user.
 

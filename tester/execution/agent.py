@@ -34,13 +34,13 @@ The rules, for the authors of other engines:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from runtime.requesters.port import Access, AccessKind, Requester, Scope
 from runtime.requesters.sequencer import Sequencer
 from runtime.sim.engine import Consumer, Engine
 from runtime.types.values import DataBlock
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution.early_loads import EarlyRule
 from tester.execution.episode_stream import Episode
 from tester.execution.events import Request, RequestObserver, Role

@@ -18,7 +18,6 @@ place in the arrays, which no run changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from runtime.requesters.port import AccessKind
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution.events import Request, Role
 from tester.program.atomics import written
 from tester.program.program import CONTINUES, GLC, LOAD, MAX_ROW_BYTES, RACING_LOAD, Program

@@ -8,12 +8,13 @@ never changes afterwards; observers keep what they need of its answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, Protocol
 
 from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.program import FAILS, QUIET
 
 
@@ -226,7 +227,7 @@ ATOMIC_VERDICTS: Final = (
 """Those about what fetch-adds returned."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Finding:
     """One fault, as far as the component that found it knows: what, when, and on which bytes."""
 

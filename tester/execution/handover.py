@@ -6,13 +6,13 @@ Invariant: nothing here touches a byte in a way that the system description does
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from runtime.description import SystemDescription
 from runtime.description.inference import COALESCERS
 from runtime.prng import initial_byte
 from runtime.system.system import agent_places
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.execution.agent import HandoverSteps
 from tester.execution.early_loads import EarlyLoads, EarlyRule, Versions, versions_of
@@ -21,7 +21,7 @@ from tester.program.program import DMA, FETCH, RACING_LOAD, AgentSpec, Program
 from tester.program.replay_file import Leg
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HandoverRules:
     """How agents of a system may hand data to each other, one entry per agent.
 

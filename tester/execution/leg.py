@@ -9,7 +9,7 @@ finding only if every episode was completed and all of these checks passed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from runtime.errors import ErrorKind, ProtocolError
 from runtime.prng import initial_byte
 from runtime.requesters.port import Requester
 from runtime.sim.engine import Engine
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution.checker import Checker
 from tester.execution.driver import Driver, Statistics
 from tester.execution.events import Finding, RequestObserver, Role, Tee, Verdict
@@ -72,7 +73,7 @@ class SystemLike(Protocol):
         """Every copy of a byte's line (``runtime.system.system.Copy``)."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Outcome:
     """The result of a leg."""
 

@@ -7,12 +7,13 @@ the legs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocols.loader import LoadedProtocol, locate
 from slicc.text.command.exit_status import FINE, FOUND
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tester.diagnosis.failure_report import Failure
 
 
-@dataclass
+@dataclass(slots=True)
 class ProfileRecord:
     """The legs of one profile; ``failed`` counts them by their kind of failure."""
 
@@ -30,7 +31,7 @@ class ProfileRecord:
     failed: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FailureRecord:
     """A failure that was reported in full. ``cell`` and ``where``: the transition to blame, and its
     line as the report has it; empty: not known. ``files``: replay files and pages by what they
@@ -79,7 +80,7 @@ class FailureRecord:
         return Place(place_name(driver), 1)
 
 
-@dataclass
+@dataclass(slots=True)
 class RunRecord:
     """Of one command."""
 
@@ -94,7 +95,7 @@ class RunRecord:
             record.failed[kind] = record.failed.get(kind, 0) + 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunEnd:
     """A run that has ended. ``word``: its verdict, as the text has it."""
 

@@ -8,12 +8,12 @@ without.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from runtime.prng import Prng
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
 from tester.generator.config import GeneratorConfig

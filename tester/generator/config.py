@@ -7,11 +7,12 @@ made, with the value and the possible range.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 from typing import Final
 
 from slicc.scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.limits import MAX_LENGTH
 from tester.program.address_map import MapConfig

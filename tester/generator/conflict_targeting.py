@@ -10,11 +10,11 @@ from the final picks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng
 

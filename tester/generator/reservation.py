@@ -15,12 +15,12 @@ may be with a pick that is refused as well; the next round fills such holes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from slicc.scenario_text.bounds import MAX_LANES
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
 from tester.program.program import INACTIVE

@@ -11,13 +11,13 @@ An access of more than 8 bytes or of several lines becomes several rows of the p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from runtime.prng import Prng
 from slicc.scenario_text.bounds import MAX_TRANSFER_BYTES
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, ByteArray, IntArray
 from tester.counter_rng import CounterRng
 from tester.generator.config import GeneratorConfig

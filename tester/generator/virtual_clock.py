@@ -8,11 +8,11 @@ its agent and its number within the agent, never on how many episodes were asked
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import IntArray
 from tester.counter_rng import CounterRng
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from runtime.native.row_change import RowChange
 from runtime.native.statistics import NativeCounters
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from runtime.statistics.counted import Counted
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution.driver import Statistics
 from tester.execution.events import KIND_NAMES, Verdict
 from tester.execution.handover import HandoverRules
@@ -96,7 +96,7 @@ class ResultWord(IntEnum):
     """The kind of the request that a hang leaves without an answer."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LegResult:
     """How a leg ended.
 

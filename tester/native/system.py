@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +17,7 @@ from runtime.native.ctypes_api import Library
 from runtime.native.plan import Words
 from runtime.native.plan_words import NONE
 from runtime.native.system import NativeSystem, RunStatus
+from slicc.text.lazy_dataclass import dataclass
 from tester.native.program import ProgramView, ViewStruct
 
 _U64 = ctypes.c_uint64
@@ -50,7 +50,7 @@ TESTER_CLIENTS: Final = Clients(
 """Agents of a program, flushers and the checker."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NativeFinding:
     """What the checker found. ``verdict`` counts the members of
     ``tester.execution.events.Verdict``.

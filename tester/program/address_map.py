@@ -13,12 +13,12 @@ cache, a handful of lines that all agents contend for, or lines that mostly map 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from runtime.prng import Prng
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import ByteArray, IntArray
 from tester.counter_rng import CounterRng, shuffled
 from tester.errors import ConfigError

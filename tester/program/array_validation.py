@@ -10,7 +10,6 @@ not been bounded before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slicc.scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS, MAX_TRANSFER_BYTES
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.program import (
     ACTION_BITS,
     ATOMIC,

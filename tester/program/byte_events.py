@@ -5,8 +5,7 @@ Invariant: plain arrays; `tester.program.expectations.explode` makes them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, IntArray
 
 

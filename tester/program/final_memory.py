@@ -7,11 +7,10 @@ order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from runtime.prng import initial_bytes
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import ByteArray, IntArray
 from tester.program.atomics import written
 from tester.program.expectations import touched_lines
@@ -21,7 +20,7 @@ _WIDEST = 8
 _NOBODY = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FinalContents:
     """Of all lines that a program touches, in ascending order."""
 

@@ -17,7 +17,7 @@ import re
 import reprlib
 import zlib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -33,6 +33,7 @@ from runtime.files import read_bounded
 from slicc.scenario_text.bounds import MAX_LANES, MAX_PROGRAM_AGENTS
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.wording import listed
 from tester.limits import LIMITS, MAX_GROUPS
 from tester.program.access_rules import access_errors
@@ -145,7 +146,7 @@ class ReplayError(ValueError):
         super().__init__(f"{file}: {message}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Leg:
     """One program on one system: what it is and where it came from."""
 

@@ -10,7 +10,6 @@ what it lacks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from protocols.accepted_requests import Accepted, called_functions
@@ -19,6 +18,7 @@ from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
 from runtime.description.inference import DMA as DMA_SEQUENCER
 from runtime.description.inference import REQUESTERS
+from slicc.text.lazy_dataclass import dataclass
 from tester.generator.config import Abilities
 from tester.identity_cache import once_for_the_same
 from tester.program.program import DMA, FETCH

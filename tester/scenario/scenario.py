@@ -6,9 +6,10 @@ printed before the first tick and applied to whatever system the protocol allows
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.generator.generator import GeneratorConfig
 from tester.limits import SHAPE

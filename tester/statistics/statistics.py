@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from runtime.statistics.counted import Counted, Histogram, Route
 from runtime.statistics.words import LATENCY_BUCKETS, SAMPLE_TICKS, TallyWord, least_latency
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution.events import KIND_NAMES
 
 _Numbers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Series:
     """What one series held over the ticks of a leg: per row, the sum over ``looks`` looks."""
 
@@ -36,7 +37,7 @@ class Series:
         return sum(self.sums) / looks if looks else 0.0
 
 
-@dataclass
+@dataclass(slots=True)
 class Statistics:
     """Of ``legs`` legs. ``interval``: ticks of a row of what series held; see `occupancy`."""
 

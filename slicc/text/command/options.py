@@ -11,10 +11,11 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING as MISSING
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, Final, get_args, get_origin
 
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 
 _KEY: Final = "option"

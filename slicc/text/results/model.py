@@ -8,9 +8,11 @@ finding is one of the rules that its document declares.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
+
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Level(StrEnum):

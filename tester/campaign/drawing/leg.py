@@ -7,13 +7,13 @@ nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from protocols.loader import LoadedProtocol
 from runtime.description.variants import in_force
 from runtime.prng import Prng
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.drawing import profile_schedule
 from tester.campaign.drawing.leg_summary import LegSummary, leg_summary
 from tester.campaign.drawing.options import Options
@@ -57,7 +57,7 @@ class Plan:
         return self.summarise()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Draft:
     """A leg before its program is generated. ``leg`` makes it of the program."""
 

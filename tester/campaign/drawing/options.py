@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from protocols.loader import LoadedProtocol
 from runtime.description import DefectDescription
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.drawing.known_defects import avoided_defects
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.scenario import profiles
@@ -16,7 +17,7 @@ NO_END: Final = 1 << 40
 """Episodes that no run has: legs are whole."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Options:
     """What a command line may fix. ``fixed`` are the profiles' options, ``assignments`` fields of
     the system description, which are set last."""

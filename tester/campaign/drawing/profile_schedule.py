@@ -8,12 +8,13 @@ and many a fault is gross. Invariant: what a leg gets depends on the seed and it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from runtime.prng import Prng
+from slicc.text.lazy_dataclass import dataclass
 from tester.counter_rng import CounterRng, shuffled
 from tester.scenario.profiles import DEFAULT
 

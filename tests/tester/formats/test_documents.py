@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tester.cli.main import app
 from tester.cli.options.run import RunOptions
 from tester.cli.verbs import run as verb
 from tester.execution.events import Verdict
-from tester.formats.documents import _VERDICTS, RunEnd, document
+from tester.formats.documents import _VERDICTS, document
 from tester.formats.formats import ResultFormat
 from tests.planted.bugs import BY_NAME
 from tests.slicc.text.results.junit_structure import check_junit
@@ -117,7 +118,7 @@ def test_several_failures_of_a_profile_are_one_case(broken: Path) -> None:
 
 def test_an_ended_run_is_an_error_and_not_a_failure(broken: Path) -> None:
     end = verb._run(RunOptions(protocol="MI", episodes=10, seed=1, quiet=True))
-    cut = RunEnd(**{**vars(end), "status": 130, "word": "INTERRUPTED"})
+    cut = replace(end, status=130, word="INTERRUPTED")
     suite = check_junit(document(ResultFormat.junit, cut))[0]
     assert (suite.attrib["errors"], suite.attrib["failures"]) == ("1", "0")
     sarif = json.loads(document(ResultFormat.sarif, cut))
