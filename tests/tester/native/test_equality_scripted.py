@@ -15,7 +15,7 @@ from tester.program.replay_file import Leg
 from tests.sampling import sampled
 from tests.tester.native.equality import in_python, leg_of, loaded, natively
 
-PROTOCOLS = ("MI", "MSI", "MSI_Snoop", "MESI_Two_Level", "GPU_VIPER", "CHI")
+PROTOCOLS = ("MI", "MSI", "MSI_Snoop", "MESI_Two_Level", "GPU_VIPER", "MOESI_AMD_Base")
 
 
 def scripted(leg: Leg, script: list[ScriptedDelay]) -> Leg:
