@@ -148,4 +148,5 @@ def in_words(error: NativeError, protocol: LoadedProtocol, system: System) -> tu
         state = None if error.state is None else one.STATES.name_of(error.state)
         event = None if error.event is None else one.EVENTS.name_of(error.event)
     when = error.tick, error.address
-    return (error.kind, who, when, state, event, actions[error.action], f"{file}:{line}")
+    place = f"{file}:{line}" if file else None
+    return (error.kind, who, when, state, event, actions[error.action], place)
