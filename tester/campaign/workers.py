@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from slicc.text.lazy_dataclass import dataclass
 from tester import forks
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
@@ -32,7 +32,7 @@ _AHEAD: Final = 4
 """Legs per worker that may finish before their turn: a slow one must not make the others wait."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LegResult:
     """The result of leg ``number``, run whole.
 
@@ -49,7 +49,7 @@ class LegResult:
     statistics: Statistics | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Progress:
     number: int
     episodes: int

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from protocols.loader import LoadedProtocol
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import Campaign, kind_of
 from tester.campaign.drawing.options import NO_END, Options
 from tester.campaign.drawing.profile_schedule import Turn
@@ -28,7 +29,7 @@ class LegTask:
     turn: Turn | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LegRecord(LegResult):
     """A leg that was run whole. ``kind``, ``headline``: how it failed; empty: it passed.
 
