@@ -40,8 +40,8 @@ struct Selection {
     i64* first_pick;  // [episodes + 1]
     // work space: one entry per action of an episode, each
     Habit* habit;
-    i32* owned;
-    i32* owned_store;
+    i32* owned[2];  // all, and those that are stored to
+    i32* refused;
 };
 
 static inline i64 action_name(const Selection& p, i64 episode, i64 number) {
@@ -135,21 +135,25 @@ static inline void return_to_own(const Selection& p, i32* cell) {
         const i64 actions = p.first[episode + 1] - p.first[episode];
         const i64 lanes = actions ? (last - first) / actions : 0;
         for (i64 own = first; own < first + lanes; own++) {
-            i64 owned = 0, owned_store = 0;
+            // Which picks have a cell cannot be predicted, so there are no branches.
+            i64 owned[2] = {0, 0}, refused = 0;
             for (i64 i = own; i < last; i += lanes) {
-                if (cell[i] < 0) continue;
-                p.owned[owned++] = (i32)i;
-                if (p.pick[i].is_store) p.owned_store[owned_store++] = (i32)i;
+                const bool has = cell[i] >= 0;
+                p.owned[0][owned[0]] = p.owned[1][owned[1]] = p.refused[refused] = (i32)i;
+                owned[0] += has;
+                owned[1] += has & p.pick[i].is_store;
+                refused += !has & (p.wish[i].choices > 0);
             }
-            if (owned == actions || owned == 0) continue;
-            for (i64 i = own; i < last; i += lanes) {
-                const Pick& pick = p.pick[i];
-                if (cell[i] >= 0 || p.wish[i].choices <= 0) continue;
-                const i64 count = pick.is_store ? owned_store : owned;
-                const i32* mine = pick.is_store ? p.owned_store : p.owned;
-                if (count == 0 || !draw_percent(p.own_key, word(pick.identity, 2, 0), 50)) continue;
-                const i32 back = mine[draw_below(p.own_key, word(pick.identity, 2, 1), count)];
-                if (p.cell_size[cell[back]] >= 1 << pick.size) cell[i] = cell[back];
+            if (!owned[0]) continue;
+            for (i64 n = 0; n < refused; n++) {
+                const Pick& pick = p.pick[p.refused[n]];
+                const i64 count = owned[pick.is_store];
+                const i32* mine = p.owned[pick.is_store];
+                const i32 to = cell[mine[draw_below(p.own_key, word(pick.identity, 2, 1), count)]];
+                const bool fits = p.cell_size[to & -(i32)(count > 0)] >= 1 << pick.size;
+                const bool moves =
+                    (count > 0) & fits & draw_percent(p.own_key, word(pick.identity, 2, 0), 50);
+                cell[p.refused[n]] = to | -(i32)!moves;
             }
         }
     }
@@ -160,12 +164,14 @@ static inline void return_to_own(const Selection& p, i32* cell) {
 static inline void place(const Selection& p, const i32* cell, const i64* cell_address, i64* address,
                          u8* used) {
     for (i64 i = 0; i < p.picks; i++) {
-        if (cell[i] < 0) continue;
+        // Which picks have a cell cannot be predicted, so there is no branch.
         const Pick& pick = p.pick[i];
-        const i64 places = p.cell_size[cell[i]] >> pick.size;
-        i64 inner = 0;
-        if (places > 1) inner = draw_below(p.slot_key, word(pick.identity, 2, 0), places);
-        used[pick.action] = 1;
-        address[pick.action * p.lanes + pick.lane] = cell_address[cell[i]] + (inner << pick.size);
+        const bool has = cell[i] >= 0;
+        const i32 own = has ? cell[i] : 0;
+        const i64 places = p.cell_size[own] >> pick.size;
+        const i64 inner = draw_below(p.slot_key, word(pick.identity, 2, 0), places);
+        used[pick.action] |= has;
+        address[pick.action * p.lanes + pick.lane] =
+            (cell_address[own] + (inner << pick.size)) | -(i64)!has;
     }
 }

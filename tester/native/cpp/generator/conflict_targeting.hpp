@@ -24,7 +24,7 @@ struct Targeting {
 static inline void sort_stores(const Selection& p, const i32* cell, Targeting& t) {
     for (i64 g = 0; g <= t.groups; g++) t.first[g] = 0;
     for (i64 i = 0; i < p.picks; i++)
-        if (p.pick[i].is_store && cell[i] >= 0) t.first[p.pick[i].group + 1]++;
+        t.first[p.pick[i].group + 1] += p.pick[i].is_store & (cell[i] >= 0);
     for (i64 g = 0; g < t.groups; g++) {
         t.first[g + 1] += t.first[g];
         t.before[g] = t.first[g];
@@ -86,7 +86,7 @@ static inline void target_conflicts(const Selection& p, i32* cell, Targeting& t)
         }
         if (any) put_back(p, cell, t, first, last);
         for (i64 i = first; i < last; i++)
-            if (p.pick[i].is_store && cell[i] >= 0) t.before[p.pick[i].group]++;
+            t.before[p.pick[i].group] += p.pick[i].is_store & (cell[i] >= 0);
     }
     __builtin_memcpy(cell, t.moved, (u64)p.picks * sizeof(i32));
 }

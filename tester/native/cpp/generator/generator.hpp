@@ -260,7 +260,7 @@ static inline bool select_addresses(const Drawing& d, const Timetable& table, co
                 room.take<Wish>(picks),
                 room.take<i64>(table.episodes + 1),
                 room.take<Habit>(a.count),
-                room.take<i32>(a.count),
+                {room.take<i32>(a.count), room.take<i32>(a.count)},
                 room.take<i32>(a.count)};
     Targeting t{FORKED(d.key, "chase"),
                 s.chase_percent,

@@ -113,7 +113,8 @@ struct Pass {
 
 static inline void pass_claim(const Span& span, bool stores, Pass& p) {
     p.any = span.end > p.any ? span.end : p.any;
-    p.store = (stores & (span.end > p.store)) ? span.end : p.store;
+    const i64 stored = span.end & -(i64)stores;  // 0 clashes with nobody
+    p.store = stored > p.store ? stored : p.store;
 }
 
 // When the next owner of a cell begins, or its next one that stores; `owner`: one of the cell, or the
@@ -169,7 +170,8 @@ static inline i64 grant(Reservation& all, i64 n) {
             granted += clash ? 0 : last - ask;
             do r.cell[r.bucket[ask].what >> 1] = clash ? -1 : (i32)cell;
             while (++ask < last);
-            if (old || !clash) r.spare[p.kept++] = key | (old_store || (stores && !clash));
+            r.spare[p.kept] = key | (old_store | (stores & !clash));
+            p.kept += old | !clash;
         }
     }
     keep_owners(r, ~(u64)0, p);
