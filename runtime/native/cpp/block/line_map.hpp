@@ -59,15 +59,21 @@ inline u32& line_place(const Context& x, u64 place, u32 line) {
     return reinterpret_cast<u32*>(x.places + line * x.place_stride)[place];
 }
 
-// The number of the line that begins at an address. Mostly it is the one that the running
-// transition has asked for before.
-inline u32 line_index(Context& x, u64 address) {
-    if (LIKELY(address == x.recent_address)) return x.recent_line;
+// The number of the line that begins at an address, for those who mostly ask for another one than the
+// last: whether it is the same one could not be predicted.
+inline u32 other_line_index(Context& x, u64 address) {
     const u32 line = line_in_window(x, address);
     x.recent_line = line;
     x.recent_address = address;
     x.recent_places = &line_place(x, 0, line);
     return line;
+}
+
+// The number of the line that begins at an address. Mostly it is the one that the running
+// transition has asked for before.
+inline u32 line_index(Context& x, u64 address) {
+    if (LIKELY(address == x.recent_address)) return x.recent_line;
+    return other_line_index(x, address);
 }
 
 // The places of the line that begins at an address.

@@ -179,14 +179,8 @@ inline u64 expand_bits(u64 bits) {
 }
 
 inline void copy_selected(u64* to, const u64* from, const u64* mask) {
-    for (u32 i = 0; i < LINE_WORDS; i++) {
-        const u64 bits = mask[i >> 3] >> (8 * (i & 7)) & 0xFF;
-        if (bits == 0xFF) {
-            to[i] = from[i];
-        } else if (bits) {
-            to[i] ^= (to[i] ^ from[i]) & expand_bits(bits);
-        }
-    }
+    for (u32 i = 0; i < LINE_WORDS; i++)
+        to[i] ^= (to[i] ^ from[i]) & expand_bits(mask[i >> 3] >> (8 * (i & 7)));
 }
 
 inline void DataBlock_copyPartial(Context&, DataBlock& block, const DataBlock& other,

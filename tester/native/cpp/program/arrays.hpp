@@ -117,11 +117,12 @@ inline bool view_program(const ProgramArrays& p, Arena& arena, ProgramView& view
         const i64* addresses = p.lane_address + slot;
         const u64 *values = p.store_value + slot, *expects = p.expected + slot;
         for (u64 l = 0; l < width; ++l) {
-            if (addresses[l] < 0) continue;
+            // What a lane that sits out writes is written over: a branch could not be predicted.
             lane[lanes] = static_cast<u8>(l);
             address[lanes] = static_cast<u64>(addresses[l]);
             value[lanes] = values[l];
-            expected[lanes++] = expects[l];
+            expected[lanes] = expects[l];
+            lanes += addresses[l] >= 0;
         }
         if (p.action_scope[a] & ACTION_CONTINUES && actions) {
             // The first row of an access stands for all; each piece counts as a lane.
