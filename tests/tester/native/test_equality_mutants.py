@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, ProtocolBroken, load_protocol
-from runtime.errors import ProtocolError
+from runtime.controller.source_location import transition_location
+from runtime.errors import ErrorKind, ProtocolError
 from runtime.native.system import NativeError
 from runtime.system.system import System
 from tester.campaign.campaign import Campaign
@@ -141,12 +142,15 @@ def in_words(error: NativeError, protocol: LoadedProtocol, system: System) -> tu
     assert protocol.native is not None
     actions = json.loads(protocol.native.files["metadata.json"])["actions"]
     file, line, _ = protocol.native.site(error.site)
+    place = f"{file}:{line}" if file else None
     who = state = event = None
     if error.controller is not None:
         one = system.controllers[error.controller]
         who = (one.MACHINE, one.version)
         state = None if error.state is None else one.STATES.name_of(error.state)
         event = None if error.event is None else one.EVENTS.name_of(error.event)
+        if error.kind is ErrorKind.TOO_MANY_TRANSITIONS and state and event:
+            assert error.state is not None and error.event is not None
+            place = transition_location(type(one), error.state, error.event)  # of what spins
     when = error.tick, error.address
-    place = f"{file}:{line}" if file else None
     return (error.kind, who, when, state, event, actions[error.action], place)
