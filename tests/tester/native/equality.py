@@ -13,6 +13,9 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.controller.trace import TraceHash
+from runtime.errors import ProtocolError
+from runtime.native.system import NativeError
+from runtime.native.verdicts import Verdicts
 from runtime.prng import hash64
 from runtime.system.system import System, build_system
 from tester.campaign.campaign import Campaign, leg_run
@@ -172,3 +175,16 @@ def _native_counts(
             for place in cells.table.nonzero()[0].tolist()
         }
     return counts
+
+
+def named(error: NativeError, protocol: LoadedProtocol, leg: Leg) -> ProtocolError:
+    """A native verdict by the author's names."""
+    assert protocol.native is not None
+    return Verdicts(protocol.native, protocol.info, leg.description)(error)
+
+
+def words_of(error: ProtocolError) -> tuple[object, ...]:
+    """Everything that a verdict says but its sentence."""
+    who = None if error.machine is None else (error.machine, error.version)
+    when = error.tick, error.address
+    return (error.kind, who, when, error.state, error.event, error.action, error.location)

@@ -6,7 +6,6 @@ turned round, a row or an assignment forgotten. Most mutants end in a verdict, a
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shutil
@@ -16,15 +15,17 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, ProtocolBroken, load_protocol
-from runtime.controller.source_location import transition_location
-from runtime.errors import ErrorKind, ProtocolError
-from runtime.native.system import NativeError
-from runtime.system.system import System
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tests.compiling import CHECKED
 from tests.sampling import sampled
-from tests.tester.native.equality import native_engine, run_in_python, run_natively
+from tests.tester.native.equality import (
+    named,
+    native_engine,
+    run_in_python,
+    run_natively,
+    words_of,
+)
 
 FILES = {
     "MI": ("MI-cache.sm", "MI-dir.sm", "MI-dma.sm"),
@@ -126,31 +127,4 @@ def check(name: str, seed: int, directory: Path, monkeypatch: pytest.MonkeyPatch
         error = python.outcome.error
         assert (native.error is None) == (error is None)
         if native.error is not None and error is not None:
-            assert isinstance(python.system, System)
-            assert in_words(native.error, protocol, python.system) == words_of(error)
-
-
-def words_of(error: ProtocolError) -> tuple[object, ...]:
-    """Everything that a verdict says but its sentence."""
-    who = None if error.machine is None else (error.machine, error.version)
-    when = error.tick, error.address
-    return (error.kind, who, when, error.state, error.event, error.action, error.location)
-
-
-def in_words(error: NativeError, protocol: LoadedProtocol, system: System) -> tuple[object, ...]:
-    """The same of a native verdict, whose numbers the system's controllers can name."""
-    assert protocol.native is not None
-    actions = json.loads(protocol.native.files["metadata.json"])["actions"]
-    file, line, _ = protocol.native.site(error.site)
-    place = f"{file}:{line}" if file else None
-    who = state = event = None
-    if error.controller is not None:
-        one = system.controllers[error.controller]
-        who = (one.MACHINE, one.version)
-        state = None if error.state is None else one.STATES.name_of(error.state)
-        event = None if error.event is None else one.EVENTS.name_of(error.event)
-        if error.kind is ErrorKind.TOO_MANY_TRANSITIONS and state and event:
-            assert error.state is not None and error.event is not None
-            place = transition_location(type(one), error.state, error.event)  # of what spins
-    when = error.tick, error.address
-    return (error.kind, who, when, state, event, actions[error.action], place)
+            assert words_of(named(native.error, protocol, leg)) == words_of(error)

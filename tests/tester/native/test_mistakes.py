@@ -13,13 +13,17 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol
-from runtime.system.system import System
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.native.leg import NativeProtocol
-from tests.tester.native.equality import native_engine, run_in_python, run_natively
+from tests.tester.native.equality import (
+    named,
+    native_engine,
+    run_in_python,
+    run_natively,
+    words_of,
+)
 from tests.tester.native.solo import load
-from tests.tester.native.test_equality_mutants import in_words, words_of
 
 ENTRY = "Cycles c; WriteMask w; DataBlock d; int n; bool b;"
 MEMORY = """out_msg.addr := address; out_msg.Type := MemoryRequestType:MEMORY_READ;
@@ -130,8 +134,7 @@ def endings(made: Compiled, which: int, legs: int = 2) -> set[str]:
         if error is None or native.error is None:
             assert error is native.error
         else:
-            assert isinstance(python.system, System)
-            assert in_words(native.error, protocol, python.system) == words_of(error)
+            assert words_of(named(native.error, protocol, leg)) == words_of(error)
         found.add(mine.finding.partition(" at ")[0] if error is None else error.kind.value)
     return found
 

@@ -12,8 +12,6 @@ from runtime.description import SystemDescription
 from runtime.errors import ProtocolError
 from runtime.native.plan import Capacities
 from runtime.native.plan_words import HeadWord
-from runtime.native.system import NativeError
-from runtime.native.verdicts import Verdicts
 from runtime.sim.engine import Limits
 from runtime.system import watchdog
 from runtime.system.system import build_system
@@ -72,13 +70,6 @@ def on_both(compiled: Compiled, leg: Leg) -> tuple[LegRun, NativeLegRun]:
     return python, native
 
 
-def named(compiled: Compiled, leg: Leg, error: NativeError) -> ProtocolError:
-    """The native verdict by the author's names."""
-    protocol = compiled[0]
-    assert protocol.native is not None
-    return Verdicts(protocol.native, protocol.info, leg.description)(error)
-
-
 def said(error: ProtocolError) -> tuple[object, ...]:
     """Everything but the sentence."""
     where = error.machine, error.version, error.state, error.event, error.location
@@ -102,7 +93,7 @@ def test_a_runaway_ends_alike_on_both_engines_and_is_named(
     assert culprit in error.message and message in error.message
     assert error.location is None or error.location.startswith("Solo.sm:")
     assert error.location or "[Solo.sm:" in error.message
-    assert said(named(compiled, leg, native.error)) == said(error)
+    assert said(equality.named(native.error, compiled[0], leg)) == said(error)
 
 
 def test_the_protocol_passes_when_nothing_runs_away(compiled: Compiled) -> None:
@@ -139,7 +130,7 @@ def test_both_engines_look_at_the_same_points(name: str, monkeypatch: pytest.Mon
         if error is None or native.error is None:
             assert error is native.error
             continue
-        assert said(named(made, leg, native.error)) == said(error)
+        assert said(equality.named(native.error, made[0], leg)) == said(error)
         found.add(error.kind.value)
     made[1].plans._kept.clear()
     assert found == {"too_many_messages", "too_many_transitions"}
