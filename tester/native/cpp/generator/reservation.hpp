@@ -113,7 +113,7 @@ struct Pass {
 
 static inline void pass_claim(const Span& span, bool stores, Pass& p) {
     p.any = span.end > p.any ? span.end : p.any;
-    const i64 stored = span.end & -(i64)stores;  // 0 clashes with nobody
+    const i64 stored = span.end & -(i64)stores;  // 0: overlaps with none
     p.store = stored > p.store ? stored : p.store;
 }
 
