@@ -111,7 +111,7 @@ inline bool cache_aligned(Context& x, u64 address) {
 inline AbstractCacheEntry* CacheMemory_lookup(Context& x, u32 cache, u64 address) {
     if (UNLIKELY(!cache_aligned(x, address))) return nullptr;
     other_line_index(x, address);
-    return or_null<AbstractCacheEntry>(x, x.recent_places[cache_memory(x, cache).visible]);
+    return cache_entry(x, cache_memory(x, cache), address);
 }
 
 inline bool CacheMemory_isTagPresent(Context& x, u32 cache, u64 address) {
