@@ -6,6 +6,8 @@ without a traceback; a fault of ours has its traceback and is never reported as 
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
@@ -31,8 +33,10 @@ class Ended(SystemExit):
 def heed_endings() -> None:
     """From now on these signals end the process as Ctrl-C does: with the results until then.
 
-    A signal that is ignored, as under nohup, stays ignored.
+    A signal that is ignored, as under nohup, stays ignored. However it ends, nothing is collected
+    from what goes with the process anyway.
     """
+    atexit.register(gc.freeze)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
