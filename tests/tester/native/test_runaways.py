@@ -9,7 +9,6 @@ import pytest
 
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
-from runtime.errors import ProtocolError
 from runtime.native.plan import Capacities
 from runtime.native.plan_words import HeadWord
 from runtime.sim.engine import Limits
@@ -70,12 +69,6 @@ def on_both(compiled: Compiled, leg: Leg) -> tuple[LegRun, NativeLegRun]:
     return python, native
 
 
-def said(error: ProtocolError) -> tuple[object, ...]:
-    """Everything but the sentence."""
-    where = error.machine, error.version, error.state, error.event, error.location
-    return (error.kind, error.tick, *where)
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_a_runaway_ends_alike_on_both_engines_and_is_named(
     way: str, compiled: Compiled, monkeypatch: pytest.MonkeyPatch
@@ -93,7 +86,8 @@ def test_a_runaway_ends_alike_on_both_engines_and_is_named(
     assert culprit in error.message and message in error.message
     assert error.location is None or error.location.startswith("Solo.sm:")
     assert error.location or "[Solo.sm:" in error.message
-    assert said(equality.named(native.error, compiled[0], leg)) == said(error)
+    mine = equality.named(native.error, compiled[0], leg)
+    assert equality.words_of(mine) == equality.words_of(error)
 
 
 def test_the_protocol_passes_when_nothing_runs_away(compiled: Compiled) -> None:
@@ -130,7 +124,8 @@ def test_both_engines_look_at_the_same_points(name: str, monkeypatch: pytest.Mon
         if error is None or native.error is None:
             assert error is native.error
             continue
-        assert said(equality.named(native.error, made[0], leg)) == said(error)
+        mine = equality.named(native.error, made[0], leg)
+        assert equality.words_of(mine) == equality.words_of(error)
         found.add(error.kind.value)
     made[1].plans._kept.clear()
     assert found == {"too_many_messages", "too_many_transitions"}
