@@ -125,8 +125,6 @@ class Campaign:
         """What runs the legs; another one from the leg on that this one cannot run."""
         self._watchers = watchers
         self._log = log
-        self._running: Callable[[], int] | None = None
-        """Returns the transitions of the running leg."""
 
     def merge_statistics(self, other: Statistics | None) -> None:
         """Add those of other legs, where they are wanted."""
@@ -146,9 +144,8 @@ class Campaign:
 
     @property
     def transitions(self) -> int:
-        """Transitions executed so far, those of the running leg included."""
-        running = 0 if self._running is None else self._running()
-        return self.coverage.transitions + running
+        """Transitions that the legs so far have executed."""
+        return self.coverage.transitions
 
     def plans(self) -> Iterator[Plan]:
         """Leg after leg until enough episodes are complete; each is run before the next one."""
@@ -240,7 +237,6 @@ class Campaign:
         counted = self.statistics is not None
         run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress, counts=counted)
         run.steps = None if self._log is None else []
-        self._running = lambda: run.transitions
         counts = True
         failure: str | None = None
         try:
@@ -260,7 +256,6 @@ class Campaign:
             self.engine = self.engine.without_native(error)
             return None
         finally:
-            self._running = None
             if counts and run.started:
                 executed = Counts(self.protocol.info)
                 executed.add(run.counts())
@@ -337,7 +332,6 @@ class Campaign:
         observer: TransitionObserver | None,
     ) -> LegRun:
         system = build_system(self.protocol.info, leg.description, leg.run_key)
-        self._running = lambda: sum(sum(c.counts) for c in system.controllers)
         if self._log is not None:
             self._log.clear()
             observer = self._log.note if observer is None else Observers(observer, self._log.note)
@@ -356,7 +350,6 @@ class Campaign:
             self.totals.add(run.outcome)
             if self.statistics is not None and counters is not None:
                 self.statistics.add(counters.counted())
-            self._running = None
             self.coverage.add(system.controllers)
         return run
 

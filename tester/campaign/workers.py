@@ -53,7 +53,6 @@ class LegResult:
 class _Progress:
     number: int
     episodes: int
-    transitions: int
 
 
 class OutOfTime(Exception):
@@ -64,8 +63,8 @@ class WorkerDied(RuntimeError):
     """A worker ended without a result."""
 
 
-OnProgress = Callable[[int, int], None]
-"""Called with (episodes, transitions) of running legs."""
+OnProgress = Callable[[int], None]
+"""Called with the episodes of running legs."""
 Work = Callable[[Any, OnProgress], LegResult]
 """Runs the leg of one task whole."""
 Deal = Callable[[int], object | None]
@@ -75,7 +74,7 @@ Deal = Callable[[int], object | None]
 class Workers:
     """``jobs`` processes; a context manager. Results come from :meth:`results`.
 
-    ``on_progress`` is called with the sums over all legs whose turn has not come. ``left``: the
+    ``on_progress`` is called with the sum over all legs whose turn has not come. ``left``: the
     seconds that waiting may take from now on, if there is a limit. ``tries``: how often a leg is
     begun whose process dies; it gets another process.
     """
@@ -164,10 +163,7 @@ class Workers:
                 self._done[message.number] = message
             else:
                 self._shown[message.number] = message
-                self._on_progress(
-                    sum(each.episodes for each in self._shown.values()),
-                    sum(each.transitions for each in self._shown.values()),
-                )
+                self._on_progress(sum(each.episodes for each in self._shown.values()))
 
     def _replace(self, dead: Connection) -> None:
         """A process has died: its leg goes to another one. Raises WorkerDied."""
@@ -192,8 +188,8 @@ def _serve(work: Work, connection: Connection) -> None:
         except (EOFError, ConnectionError):
             return  # the parent has ended
 
-        def on_progress(episodes: int, transitions: int, number: int = number) -> None:
-            connection.send(_Progress(number, episodes, transitions))
+        def on_progress(episodes: int, number: int = number) -> None:
+            connection.send(_Progress(number, episodes))
 
         try:
             result = work(task, on_progress)

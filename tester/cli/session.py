@@ -103,7 +103,7 @@ class Session:
         self.max_seconds: float | None = None
         """The time that there is for legs; one that takes longer is cut."""
         self._started = time.monotonic()
-        self._live_episodes = self._live_transitions = 0
+        self._live_episodes = 0
         self._shrinking = ""
         wanted = not (options.no_progress or options.quiet or trace is not None)
         self._progress = Progress(self._line, wanted)
@@ -203,7 +203,7 @@ class Session:
         done = self.campaign.totals.episodes
 
         def progress(run: AnyRun) -> None:
-            self.show(done + run.driver.completed, self.campaign.transitions)
+            self.show(done + run.driver.completed)
             self.check_time()
 
         run, finding = self.campaign.run_leg(leg, progress, self._tracer)
@@ -213,7 +213,7 @@ class Session:
             self.record.add_leg(leg.profile, kind_of(run, finding))
             return leg, run, finding
         self.say_passed(leg.number, summary, ending(run))
-        self.show(self.campaign.totals.episodes, self.campaign.transitions)
+        self.show(self.campaign.totals.episodes)
         return None
 
     @property
@@ -286,9 +286,9 @@ class Session:
         self.say_leg(number, summary, "passed", ending)
         self.record.add_leg(summary.profile)
 
-    def show(self, episodes: int, transitions: int) -> None:
+    def show(self, episodes: int) -> None:
         """How far the run is, for the live progress."""
-        self._live_episodes, self._live_transitions = episodes, transitions
+        self._live_episodes = episodes
 
     def _line(self) -> str:
         """``412/1,000 episodes  41 %  0:03, 0:05 left  1,390 episodes/s``."""

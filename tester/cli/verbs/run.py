@@ -200,9 +200,8 @@ class Series:
         """The same legs, run ahead of time by several processes."""
         campaign, episodes = session.campaign, session.drawn.episodes
 
-        def show(ahead: int, transitions: int) -> None:
-            done = min(campaign.totals.episodes + ahead, episodes)
-            session.show(done, campaign.transitions + transitions)
+        def show(ahead: int) -> None:
+            session.show(min(campaign.totals.episodes + ahead, episodes))
 
         def work(number: int, on_progress: OnProgress) -> LegResult:
             return _whole_leg(session, number, on_progress)
@@ -271,7 +270,7 @@ def _whole_leg(session: Session, number: int, on_progress: OnProgress) -> LegRes
         now = time.monotonic()
         if now - last >= _SHOW_AFTER:
             last = now
-            on_progress(run.driver.completed, campaign.transitions)
+            on_progress(run.driver.completed)
 
     try:
         session.prepare(plan.leg)

@@ -122,7 +122,7 @@ def results(
     work: Callable[[int, OnProgress], LegResult], count: int, jobs: int = 3
 ) -> list[LegResult]:
     found = []
-    with Workers(jobs, work, lambda episodes, transitions: None) as workers:
+    with Workers(jobs, work, lambda episodes: None) as workers:
         for result in workers.results():
             found.append(result)
             if len(found) == count:
@@ -193,13 +193,13 @@ def test_tasks_are_dealt_when_they_are_known() -> None:
 
 def test_progress_of_all_is_summed() -> None:
     def work(number: int, on_progress: OnProgress) -> LegResult:
-        on_progress(10 + number, 100)
+        on_progress(10 + number)
         return passed(number)
 
-    heard: list[tuple[int, int]] = []
-    with Workers(1, work, lambda *sums: heard.append(sums)) as workers:
+    heard: list[int] = []
+    with Workers(1, work, heard.append) as workers:
         assert next(workers.results()).number == 0
-    assert heard == [(10, 100)]
+    assert heard == [10]
 
 
 @pytest.mark.parametrize(
