@@ -6,7 +6,7 @@ broken where there is one, and the value that broke it. Command lines print the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from slicc.text.lazy_dataclass import dataclass
 
 
 class GpuError(Exception):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol, compiled_protocol
+from slicc.text.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol

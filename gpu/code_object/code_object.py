@@ -10,7 +10,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -56,6 +56,7 @@ from gpu.code_object.targets import (
     target_of_isa_version,
 )
 from runtime.files import read_bounded
+from slicc.text.lazy_dataclass import dataclass
 
 PAGE: Final = 4096
 _NEWEST: Final = 6

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from gpu.code_object.containers.file_kinds import what_it_is
 from gpu.code_object.errors import CodeObjectError
+from slicc.text.lazy_dataclass import dataclass
 
 LARGEST_FILE: Final = 256 << 20
 LARGEST_IMAGE: Final = 256 << 20

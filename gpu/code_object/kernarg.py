@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, SupportsIndex
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from gpu.code_object.code_object import Kernel
 from gpu.code_object.errors import ArgumentError
 from gpu.code_object.metadata import Argument
+from slicc.text.lazy_dataclass import dataclass
 
 Size3 = tuple[int, int, int]
 

@@ -10,8 +10,9 @@ Source: LLVM "User Guide for AMDGPU Backend", "Kernel Descriptor" and "amd_kerne
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from slicc.text.lazy_dataclass import dataclass
 
 SIZE: Final = 64
 SIZE_V2: Final = 256

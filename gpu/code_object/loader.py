@@ -6,12 +6,12 @@ there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 
 from gpu.code_object.code_object import PAGE, CodeObject, Kernel
 from gpu.code_object.errors import CodeObjectError
 from gpu.memory.interface import Memory
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

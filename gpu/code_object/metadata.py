@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
+
+from slicc.text.lazy_dataclass import dataclass
 
 LARGEST_KERNARG: Final = 1 << 20
 _MOST_KERNELS: Final = 1 << 16

@@ -5,10 +5,10 @@ Source: LLVM "User Guide for AMDGPU Backend", "EF_AMDGPU_MACH Values" and "Targe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.generation import Generation
+from slicc.text.lazy_dataclass import dataclass
 
 RUNNABLE: Final = {"gfx803": Generation.GFX8, "gfx900": Generation.GFX9}
 """The processors whose instructions the model executes."""

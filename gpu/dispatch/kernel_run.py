@@ -8,7 +8,7 @@ Source: LLVM "User Guide for AMDGPU Backend", "Initial Kernel Execution State".
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from gpu.code_object.kernel_descriptor import KernelDescriptor
@@ -20,6 +20,7 @@ from gpu.hsa.activities import Event
 from gpu.hsa.aql import KernelDispatch
 from gpu.hsa.scratch import ScratchPool
 from gpu.wave_size import round_up
+from slicc.text.lazy_dataclass import dataclass
 
 FIRST_WAVE: Final = 1 << 31
 

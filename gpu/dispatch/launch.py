@@ -7,7 +7,6 @@ registers. Invariant: a group is placed on one unit, with all its waves, once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from gpu.errors import WaveRegisters
 from gpu.generation import Generation
+from slicc.text.lazy_dataclass import dataclass
 
 
 def no_line(address: int) -> str:

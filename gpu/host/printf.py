@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.code_object import Kernel
@@ -22,6 +21,7 @@ from gpu.code_object.metadata import PrintfFormat
 from gpu.hsa.host_memory import Host
 from gpu.hsa.queue_state import Connection
 from gpu.memory.address_space import AddressSpace
+from slicc.text.lazy_dataclass import dataclass
 
 HEADER: Final = 8
 _ARGUMENT: Final = "hidden_printf_buffer"

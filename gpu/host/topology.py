@@ -9,7 +9,6 @@ Source: HSA Core API Programmer's Reference Manual, draft 0.170, "HSA Topology a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Flag
 from typing import Final
 
@@ -21,6 +20,7 @@ from gpu.memory.address_space import FIRST_ADDRESS, LAST_ADDRESS
 from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.wave_size import LANES
 from runtime.description import SystemDescription
+from slicc.text.lazy_dataclass import dataclass
 
 NODE: Final = 0
 """The only one: host and GPU share one memory."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from gpu.memory.address_space import Unmapped
 from gpu.memory.interface import Answer, Memory, MemoryRequest
 from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 
 T = TypeVar("T")
 

@@ -7,11 +7,12 @@ header: `gpu.hsa.draft_packets`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import ClassVar, Final, Self
 
 from gpu.hsa.struct_layout import Field, Layout
+from slicc.text.lazy_dataclass import dataclass
 
 PACKET_BYTES: Final = 64
 DEPENDENCIES: Final = 5

@@ -9,11 +9,11 @@ Source: D2 section 2.6; its table of formats holds where its example differs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from gpu.errors import HostError, QueueError
 from gpu.hsa.aql import FenceScope, Header, PacketType
+from slicc.text.lazy_dataclass import dataclass
 
 INVALID_HEADER: Final = bytes(4)
 

@@ -6,7 +6,7 @@ Invariant: the doorbell only increases, and the state only moves towards destruc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, Protocol
 
@@ -16,6 +16,7 @@ from gpu.hsa.activities import Event, Pause, Steps
 from gpu.hsa.aql import INVALID_HEADER, KernelDispatch, PacketType
 from gpu.hsa.queue_layout import DWORDS_OF_PACKET
 from gpu.hsa.scratch import ScratchPool
+from slicc.text.lazy_dataclass import dataclass
 
 _HALF: int = 1 << 31
 

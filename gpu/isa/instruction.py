@@ -6,11 +6,12 @@ does is bound once, by `gpu.isa.execution.binder`, when its address is first exe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, NamedTuple
 
 from gpu.generation import Generation
+from slicc.text.lazy_dataclass import dataclass
 
 EVERY_GENERATION: Final = frozenset(Generation)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from gpu.code_object.targets import RUNNABLE
@@ -48,6 +48,7 @@ from gpu.memory_model.program import (
 )
 from runtime.prng import Prng
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 
 ENTRY: Final = 256
 """Bytes from the descriptor to the first instruction."""

@@ -6,7 +6,6 @@ Invariant: a run that is watched ends as the same run does on any engine.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.host.device import Device
@@ -25,6 +24,7 @@ from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.types.message import Message, kind_field
 from runtime.types.messages import MachineType
 from runtime.types.values import DataBlock, NetDest
+from slicc.text.lazy_dataclass import dataclass
 
 _SHOWN_BYTES: Final = 8
 

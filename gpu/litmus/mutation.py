@@ -12,7 +12,7 @@ abstract machine's steps shows it; never because no run did.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -27,6 +27,7 @@ from gpu.memory_model.model import judge
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import Fence, Load, Operation, Outcome, Program, Rmw, Space
 from gpu.memory_model.weakening import Loss, losses, weaken
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,14 @@ row. Invariant: every valid combination of operation, order and scope has exactl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from typing import Final
 
 from gpu.memory_model.program import Order, Space
 from gpu.memory_model.scopes import Scope
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Kind(StrEnum):

@@ -5,7 +5,7 @@ Invariant: the outcomes depend on the test, its sequences and the situation alon
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -45,6 +45,7 @@ from gpu.wave_size import LANES, round_up
 from runtime.description.parts import DelayedMessage
 from runtime.native.plan import Capacities
 from runtime.sim.delay_policy import SCRIPTED
+from slicc.text.lazy_dataclass import dataclass
 
 _GRANULE: Final = 1 << 16
 _CODE_BYTES: Final = 1 << 16

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, NamedTuple
 
 from gpu.dispatch.occupancy import Limits
@@ -27,6 +27,7 @@ from gpu.memory_model.program import Fence, Place, Program, Space, Thread
 from gpu.wave_size import LANES, round_up
 from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
+from slicc.text.lazy_dataclass import dataclass
 
 CUS: Final = 4
 CORES: Final = 4

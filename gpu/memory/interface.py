@@ -11,7 +11,7 @@ what a port refuses is kept by the memory and entered as soon as the port takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import NamedTuple, Protocol, overload
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from gpu.memory.address_space import Addresses, AddressSpace, Unmapped
 from runtime.requesters.port import AnswerKind
+from slicc.text.lazy_dataclass import dataclass
 
 Lanes = npt.NDArray[np.uint8]
 Data = npt.NDArray[np.uint8]

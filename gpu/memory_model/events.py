@@ -13,7 +13,6 @@ write.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
 from typing import Final
@@ -38,6 +37,7 @@ from gpu.memory_model.program import (
 from gpu.memory_model.relations import Events, Relation
 from gpu.memory_model.scopes import inclusive
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 
 Instance = tuple[str, int, str]
 """Agent and group of local memory, or of none, and a name: what a name stands for."""

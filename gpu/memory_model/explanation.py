@@ -8,7 +8,6 @@ and the rules alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import networkx as nx
@@ -20,6 +19,7 @@ from gpu.memory_model.model import candidates, judge, witnesses
 from gpu.memory_model.ordering import Executions, Rules
 from gpu.memory_model.program import Outcome, Program
 from gpu.memory_model.relations import Relation, compose, on_diagonal, pairs, restricted
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ of enumeration, which is fixed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpu.memory_model.axioms import consistent
 from gpu.memory_model.enumeration import Batch, batches
@@ -20,6 +19,7 @@ from gpu.memory_model.ordering import Executions, Rules
 from gpu.memory_model.program import Outcome, Program
 from gpu.memory_model.relations import pairs
 from gpu.memory_model.values import outcome_of
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ before they are read, accesses are aligned, and all sizes are bounded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
 
 from gpu.memory_model.scopes import Position, Scope
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 
 MOST_THREADS: Final = 16
 MOST_OPERATIONS: Final = 64

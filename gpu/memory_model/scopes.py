@@ -9,8 +9,9 @@ Invariant: `inclusive` is symmetric, and widening a scope never makes it false.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Scope(IntEnum):

@@ -10,7 +10,6 @@ Invariant: the only effect of a refused packet is the size of its queue's scratc
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from gpu.code_object import KernelDescriptor, LoadedKernel, generation_of
@@ -27,6 +26,7 @@ from gpu.hsa.queue_layout import AMD_QUEUE
 from gpu.hsa.queue_state import Connection
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.fences import Fences
+from slicc.text.lazy_dataclass import dataclass
 
 COPIES: Final = 64
 """Packets for which room is allocated at a time."""

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu.errors import GpuError
 from gpu.hsa.aql import PacketType
 from gpu.hsa.queue_state import Connection
+from slicc.text.lazy_dataclass import dataclass
 
 Report = Callable[[str, str], None]
 """Who, what."""

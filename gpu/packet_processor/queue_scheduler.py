@@ -21,11 +21,11 @@ Source: D4, "Hardware scheduler"; D3 for priorities.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from gpu.hsa.activities import Activities, Activity, Event, Pause, Steps
 from gpu.hsa.queue_state import NOT_YET, Connection
+from slicc.text.lazy_dataclass import dataclass
 
 IN_FLIGHT: Final = 8
 """Packets of a queue that are under way at once where slots are limited."""

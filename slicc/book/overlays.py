@@ -7,12 +7,12 @@ overview are sums of these.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from slicc.coverage.cells import Cell, Status
 from slicc.coverage.mutants import Fate, Mutant, Study, counted, in_words, score_of
 from slicc.coverage.report import MEANINGS
 from slicc.coverage.results import Results
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 
 SURVIVED = "survived"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,6 +16,7 @@ import msgspec
 
 from slicc.coverage.cells import Cell
 from slicc.coverage.file import Count, Digest, Line, Name, as_struct
+from slicc.text.lazy_dataclass import dataclass
 
 SCHEMA: Final = "gpu-tester.mutation/1"
 

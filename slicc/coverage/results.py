@@ -7,7 +7,6 @@ Invariant: everything in one :class:`Results` is of the same texts.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ from slicc.coverage import mutants as mutants_file
 from slicc.coverage.cells import Cells
 from slicc.coverage.file import CoverageError, add_cells, cells_from, read_object
 from slicc.coverage.mutants import Study, study_from
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ changed, and what is left out depends on the failing legs alone, not on the orde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Final
 
 from runtime.description import DefectDescription, SystemDescription
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import AnyRun, Campaign, ending_of, kind_of
 from tester.campaign.drawing.options import NO_END, Options
 from tester.diagnosis.value_attribution import is_foreign

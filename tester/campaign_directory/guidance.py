@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from runtime.prng import Prng
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.drawing.profile_schedule import Turn
 from tester.counter_rng import CounterRng, shuffled
 

@@ -8,11 +8,12 @@ expanded every state that its system, operations, bound and reductions allow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import (
     Choice,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -22,6 +21,7 @@ from runtime.native.ctypes_api import LibraryError, SharedObject
 from runtime.native.system import ChoiceKind, ErrorWord, StepWord
 from runtime.native.toolchain.compiler import ToolchainError, find_compiler
 from runtime.native.toolchain.object_cache import CacheError, user_cache
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.exploration.invariants.language import Invariant

@@ -7,11 +7,11 @@ protocol.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 from runtime.requesters.port import AccessKind, Scope
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Target(IntEnum):

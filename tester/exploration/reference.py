@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, get_type_hints
 
 from protocols.loader import LoadedProtocol
@@ -25,6 +25,7 @@ from runtime.system.inspection import attributes
 from runtime.system.system import System, build_completed
 from runtime.types.message import Message
 from runtime.types.values import DataBlock, MachineID, NetDest, WriteMask
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from runtime.description.inference import complete
 from runtime.native.plan import Capacities, Plans, Words
 from runtime.requesters.coalescer import VIPERCoalescer
 from runtime.system.system import System, build_completed, steady_buffers
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.scenario.machine_roles import Roles, abilities, find_roles

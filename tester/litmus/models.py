@@ -12,13 +12,13 @@ Invariant: the result is exactly the set of outcomes that some interleaving has.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from runtime.types.atomic_op import AtomicOp
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Model, Register, Term
 from slicc.scenario_text.name_checks import OPERATIONS
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.program import PLAIN
 from tester.scenario_text.episodes import Episode
 from tester.scenario_text.placement import Addresses

@@ -9,7 +9,7 @@ in every order is refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from protocols.loader import LoadedProtocol
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Outcome, Term
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.exploration.native_words import THREAD_REGISTERS, THREAD_STEPS, ActionWord
 from tester.exploration.small_system import LINE_BYTES, Bounds, SmallSystem, small_system

@@ -7,7 +7,6 @@ a result.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from protocols.mutated import MutatedProtocol
@@ -15,6 +14,7 @@ from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.trace import TraceHash
 from runtime.native.system import CountsTable, SystemTooLarge
 from runtime.system.system import build_system
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import AnyRun
 from tester.execution.events import Verdict
 from tester.execution.handover import handover_rules_of

@@ -8,7 +8,6 @@ executed in one of the systems, and every run of all of them is right.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from protocols.loader import LoadedProtocol
@@ -16,6 +15,7 @@ from protocols.mutated import MutatedProtocol
 from slicc import ir
 from slicc.ir.walk import expressions_in
 from slicc.mutation.changed_cells import changed_cells
+from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.exploration import Exploration, Verdict, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds

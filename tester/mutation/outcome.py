@@ -6,10 +6,11 @@ of the same protocol, seed and budget.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from slicc.coverage.mutants import Fate
+from slicc.text.lazy_dataclass import dataclass
 
 ENGINE_CRASH = "engine-crash"
 NO_END = "no-end"

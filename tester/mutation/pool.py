@@ -10,13 +10,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final, Generic, TypeVar
 
+from slicc.text.lazy_dataclass import dataclass
 from tester import forks
 from tester.mutation.outcome import ENGINE_CRASH, NO_END
 from tester.mutation.study import Watch

@@ -7,10 +7,10 @@ on who runs it, nor on which others there are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from protocols.mutated import MutatedProtocol
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import Campaign
 from tester.execution.events import Verdict
 from tester.mutation.engines import Engine, LegEnd

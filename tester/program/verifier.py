@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from runtime.prng import initial_byte
 from runtime.types.atomic_op import AtomicOp
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.array_validation import shape_errors
 from tester.program.program import (
     ACTION_NAMES,

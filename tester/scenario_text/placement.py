@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Place, terms_of
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.tree_builder import LAST_ADDRESS
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from slicc.text.wording import listed
 from tester.generator.config import Abilities

@@ -10,7 +10,7 @@ row at fault.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +21,7 @@ from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Place, Register, Term, terms_of
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.name_checks import OPERATIONS, register_of
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from slicc.text.escapes import quoted
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from slicc.text.wording import listed
 from tester.program.program import ATOMIC, LOAD, STORE

@@ -9,7 +9,6 @@ Invariant: a leg that agents pass is run by units once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.cli.leg.leg_run import GpuLeg, LegRun, Outcome
@@ -17,6 +16,7 @@ from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engin
 from gpu.memory.coherent.system_selection import kernel_system
 from protocols.loader import LoadedProtocol
 from runtime.system.system import build_system
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution import leg as agents
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding
 

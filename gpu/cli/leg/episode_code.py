@@ -14,7 +14,7 @@ in its order, each once, and a plain episode makes the accesses alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from gpu.isa.encoding.kernel_code import EVERYTHING, Code
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.atomics import comparands
 from tester.program.program import ATOMIC, FAILS, GLC, LOAD, PLAIN, QUIET, SLC, Program
 

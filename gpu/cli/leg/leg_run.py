@@ -10,7 +10,7 @@ Invariant: what is compared is what waves have loaded, and memory at the end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from runtime.description import SystemDescription
 from runtime.description.inference import COALESCERS
 from runtime.errors import ProtocolError
 from runtime.prng import initial_bytes
+from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.execution.events import Finding, Verdict
 from tester.execution.handover import HandoverRules, handover_rules_of

@@ -23,7 +23,6 @@ import math
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from tokenize import TokenError
 from typing import Any, Final
 
@@ -33,6 +32,7 @@ import numpy.typing as npt
 from gpu.code_object import LocalBytes
 from runtime.files import read_bounded
 from runtime.prng import hash64, mix64_array
+from slicc.text.lazy_dataclass import dataclass
 
 Values = npt.NDArray[Any]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
 
@@ -15,6 +14,7 @@ from gpu.compute_unit.wave.resident_groups import Residents
 from gpu.host.device_core import BareDevice
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.interface import Memory
+from slicc.text.lazy_dataclass import dataclass
 
 _WIDTH: Final = 100
 _NAMES: Final = 14

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpu.cli.run.options import DeviceOptions
@@ -12,6 +11,7 @@ from gpu.host.processes.process import Process
 from gpu.memory.coherent.recording_file import Origin, save
 from gpu.trace import Trace
 from runtime.description import parse_assignment
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.terminal import printable_lines
 
 DEFAULT_PROTOCOL = "GPU_VIPER"

@@ -6,7 +6,6 @@ Invariant: a program is a value, so it may be carried out again on another devic
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpu.cli.common.grid_size import Size3
 from gpu.cli.run import results
@@ -17,6 +16,7 @@ from gpu.host.device import Device
 from gpu.host.device_core import Options
 from gpu.host.processes.context import Context
 from gpu.hsa.signal import Signal
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.terminal import printable
 
 

@@ -6,7 +6,6 @@ Invariant: files are written once everything has run; a core file when something
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from gpu.host.core_files.writer import write_core
 from slicc.text.command.progress import Progress
 from slicc.text.data import json_text
 from slicc.text.files import write_whole
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.terminal import printable, printable_lines
 
 

@@ -7,11 +7,11 @@ Source: LLVM "User Guide for AMDGPU Backend", "Loaded Code Object Path Uniform R
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
 from gpu.code_object.errors import CodeObjectError
+from slicc.text.lazy_dataclass import dataclass
 
 FILE: Final = "file://"
 MEMORY: Final = "memory://"

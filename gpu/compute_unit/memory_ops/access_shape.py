@@ -7,11 +7,11 @@ Invariant: a movement describes the data completely and does not depend on the a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from runtime.requesters.port import AccessKind
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

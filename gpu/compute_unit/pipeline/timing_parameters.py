@@ -8,8 +8,10 @@ claimed. Invariant: every value is a positive integer, so that time always advan
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
+
+from slicc.text.lazy_dataclass import dataclass
 
 LARGEST: Final = 1 << 20
 """As for latencies in a system's description: a larger value can only be a mistake."""

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from gpu.compute_unit.memory_ops.access import MemoryAccess
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.wavefront import Wavefront
+from slicc.text.lazy_dataclass import dataclass
 
 MOST_EVENTS: Final = 1 << 18
 """That are kept for a picture; what comes later is counted only."""

@@ -6,10 +6,11 @@ Invariant: counters only grow, and cost one addition where they are counted.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu.compute_unit.program.decoded_program import UNITS
 from gpu.isa.instruction import Unit
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

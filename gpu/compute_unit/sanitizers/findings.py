@@ -5,11 +5,10 @@ Invariant: findings are in the order in which they were first seen; equal runs g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.wave.wavefront import Wavefront, line_text
 from gpu.dispatch.launch import GroupStart
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ reference. Source: D2, sections 2.1.2 to 2.3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from gpu.errors import GpuError, HostError
@@ -29,6 +29,7 @@ from gpu.host.device import Device
 from gpu.host.device_queue import DeviceQueue
 from gpu.host.processes.process import Process
 from gpu.host.topology import Agent, Topology
+from slicc.text.lazy_dataclass import dataclass
 
 SLOWEST_MHZ: Final = 1
 FASTEST_MHZ: Final = 400

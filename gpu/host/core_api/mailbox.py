@@ -13,7 +13,7 @@ Source: D2, section 2.12.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -28,6 +28,7 @@ from gpu.host.processes.process import Process
 from gpu.hsa.signal import Signal
 from gpu.hsa.struct_layout import Field, Layout
 from gpu.wave_size import LANES
+from slicc.text.lazy_dataclass import dataclass
 
 DEBUGTRAP: Final = 1
 """``hsa_interrupt_condition_t``."""

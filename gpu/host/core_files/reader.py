@@ -7,7 +7,6 @@ bytes are refused with `CoreFileError`, which names the file and what is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from gpu.errors import WaveRegisters
 from gpu.host.core_files import layout
 from gpu.hsa.struct_layout import Layout
 from runtime.files import read_bounded
+from slicc.text.lazy_dataclass import dataclass
 
 LARGEST: Final = 1 << 32
 _MOST_ENTRIES: Final = 1 << 16

@@ -11,7 +11,6 @@ Sources: D3; the public header ``kfd_ioctl.h`` (numbers, types of queues).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
@@ -34,6 +33,7 @@ from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.commands.command_layout import DWORD
 from gpu.packet_processor.context_switch import HEADER
 from gpu.packet_processor.events import HostEvent
+from slicc.text.lazy_dataclass import dataclass
 
 SMALLEST_RING: Final = 1024
 PAGE: Final = 4096

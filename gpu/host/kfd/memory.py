@@ -9,13 +9,14 @@ Source: D3; the public header ``kfd_ioctl.h``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from gpu.host.kfd.refusals import Number, Refuse, refusal
 from gpu.host.kfd.structures import MemoryFlags
 from gpu.host.processes.context import Context
 from gpu.memory.address_space import PAGE, Allocation, MemoryType
+from slicc.text.lazy_dataclass import dataclass
 
 KINDS: Final = MemoryFlags.VRAM | MemoryFlags.GTT
 _OTHER_KINDS: Final = MemoryFlags.USERPTR | MemoryFlags.DOORBELL | MemoryFlags.MMIO_REMAP

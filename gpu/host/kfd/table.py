@@ -10,7 +10,6 @@ Source: the public headers ``kfd_ioctl.h`` and ``ioctl.h``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.errors import GpuError
@@ -22,6 +21,7 @@ from gpu.host.kfd.structures import Direction
 from gpu.hsa.struct_layout import Layout
 from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.events import SLOTS
+from slicc.text.lazy_dataclass import dataclass
 
 LETTER: Final = ord("K")
 VERSION: Final = (1, 11)

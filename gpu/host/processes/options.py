@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu.dispatch.dispatcher import Placement
 from gpu.packet_processor.command_processor import Apertures
 from gpu.packet_processor.fences import Obey
 from gpu.packet_processor.packet_processor import Pace
+from slicc.text.lazy_dataclass import dataclass
 
 
 def _to_output(text: str) -> None:

@@ -7,11 +7,11 @@ one of a register, its address a multiple of it, and its numbers fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from gpu.errors import HostError
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 
 SIZES: Final = (1, 2, 4, 8)
 ATOMIC_SIZES: Final = (4, 8)

@@ -6,13 +6,14 @@ Invariant: every byte is in exactly one line; the lines' sizes add up to the cod
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpu.generation import Generation
 from gpu.isa.encoding.constants import needs_no_literal
 from gpu.isa.encoding.decoder import NotAnInstruction, decode_at
 from gpu.isa.encoding.printer import text
 from gpu.isa.instruction import Instruction
+from slicc.text.lazy_dataclass import dataclass
 
 WORD = 4
 

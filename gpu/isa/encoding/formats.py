@@ -10,10 +10,11 @@ formats".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from gpu.generation import Generation
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Field(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from slicc.text.lazy_dataclass import dataclass
 
 Array = npt.NDArray[Any]
 """Lanes: shape (64,), or (1,) for a value that all lanes share."""

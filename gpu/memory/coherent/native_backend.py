@@ -8,7 +8,7 @@ small is rebuilt with larger ones and replayed to the same point; only the run t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import Final, Protocol
 
@@ -35,6 +35,7 @@ from runtime.native.system import (
     enlarged,
 )
 from runtime.requesters.port import AccessKind, AnswerKind, Scope
+from slicc.text.lazy_dataclass import dataclass
 
 _ANSWERS: Final = tuple(AnswerKind)
 _WORDS: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

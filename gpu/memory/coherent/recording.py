@@ -8,11 +8,12 @@ same ticks; in another system it is a fixed load, since no request waits for an 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from gpu.memory.address_space import AddressSpace, Allocation
 from gpu.memory.interface import Memory, MemoryRequest
+from slicc.text.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from gpu.memory.request_validation import check_shape
 from runtime.files import read_bounded
 from runtime.requesters.port import AccessKind
 from slicc.text.files import write_whole
+from slicc.text.lazy_dataclass import dataclass
 
 MAGIC: Final = b"gcn recording "
 VERSION: Final = b"1\n"

@@ -10,10 +10,10 @@ features that the model does not have are reserved.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.memory.address_space import PAGE
+from slicc.text.lazy_dataclass import dataclass
 
 PAGE_BITS: Final = 12
 LEVELS: Final = 4

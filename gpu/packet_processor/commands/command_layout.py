@@ -7,11 +7,11 @@ each field has a value that its row allows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from gpu.errors import QueueError
+from slicc.text.lazy_dataclass import dataclass
 
 DWORD: Final = 4
 _ONES: Final = 0xFFFF_FFFF

@@ -13,7 +13,7 @@ Source: D3, "Ring Buffer"; the public headers of the Linux driver.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 from gpu.errors import GpuError, QueueError
@@ -23,6 +23,7 @@ from gpu.memory.address_space import Unmapped
 from gpu.packet_processor.commands.command_layout import DWORD
 from gpu.packet_processor.control_port import ControlPort
 from gpu.packet_processor.packet_log import PacketLog
+from slicc.text.lazy_dataclass import dataclass
 
 MOST_BUFFERS: Final = 1024
 """Indirect buffers that one command of a ring starts, one after the other."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.errors import QueueError
 from gpu.hsa.activities import Pause, Steps
 from gpu.hsa.queue_state import Connection
 from gpu.packet_processor.control_port import ControlPort
+from slicc.text.lazy_dataclass import dataclass
 
 _FUNCTIONS: Final[tuple[tuple[str, Callable[[int, int], bool]], ...]] = (
     ("is anything, not", lambda value, reference: True),

@@ -7,9 +7,9 @@ whatever an event names has a lifeline, and what no event names has none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from slicc.text.lazy_dataclass import dataclass
 from tester.diagnosis.events.line_events import AtPort, Event, Sent
 from tester.diagnosis.events.message_tap import MEMORY
 from tester.diagnosis.events.recording import FLUSHER, Recording

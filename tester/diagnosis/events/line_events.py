@@ -7,9 +7,10 @@ their numbers, and these numbers grow along the stream.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from textwrap import shorten
 
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution.events import Request
 
 Fields = tuple[tuple[str, str], ...]

@@ -8,7 +8,6 @@ difference. Invariant: what a wait of the program demands, the counterexample do
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import IntArray
 from tester.execution.handover import agents_of
 from tester.exploration.counterexample.followed import Began

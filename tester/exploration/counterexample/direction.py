@@ -9,7 +9,7 @@ wherever each one is sent before it is to arrive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from msgspec import structs
@@ -21,6 +21,7 @@ from runtime.sim.delay_policy import SCRIPTED, line_number
 from runtime.sim.engine import Engine
 from runtime.system.system import System, build_system, channel_names
 from runtime.types.message import Message
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.exploration.counterexample.followed import NO_LINE, Followed, Kept, is_never
 from tester.exploration.small_system import FIRST_ADDRESS

@@ -8,13 +8,14 @@ n-th of a line there is the n-th in any run that sends the same.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from protocols.loader import LoadedProtocol
 from runtime.native.system import ChoiceKind
 from runtime.network.bus import BusPort
 from runtime.system.system import System, build_completed
+from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.exploration import Finding, Step
 from tester.exploration.native_search import Choice, NativeSearch, Rules, build
 from tester.exploration.operations import NAMES, OPERATIONS, Target

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +19,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from protocols.loader import LoadedProtocol
 from slicc.source import SourceFile, Span
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from tester.errors import ConfigError
 from tester.exploration.invariants.vocabulary import Vocabulary, vocabulary

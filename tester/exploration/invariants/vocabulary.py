@@ -6,11 +6,11 @@ Invariant: numbers of machines, states and fields are those of the generated cod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from protocols.loader import LoadedProtocol
 from runtime.controller.wakeup import Controller
 from runtime.types.enumerations import AccessPermission
+from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.small_system import metadata
 
 
