@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
@@ -42,6 +42,7 @@ from slicc.codegen.python.source_import import (
 )
 from slicc.loading.checkout import library_files
 from slicc.text.data import json_text
+from slicc.text.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from slicc import ir
@@ -57,7 +58,7 @@ _MOST_BYTES: Final = 16 << 20
 _TEXTS: Final = re.compile(r"\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Front:
     """A compiled protocol. ``digest``: of its texts; ``path``: its driver; ``sources``: the files.
 

@@ -8,7 +8,7 @@ is the same protocol on both engines, and its description is the original's.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from protocols.loader import NO_VALUES, LoadedProtocol, compiled_protocol, load_protocol
@@ -17,12 +17,13 @@ from runtime.native.build import SHAPE, Sources
 from slicc import ir
 from slicc.mutation.mutant import Mutant
 from slicc.mutation.mutants import mutants
+from slicc.text.lazy_dataclass import dataclass
 
 Choose = Callable[[Sequence[Mutant]], Sequence[Mutant]]
 """Takes every mutant of a protocol and returns those to run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MutatedProtocol:
     """``loaded.native``: the original and ``mutants``, of which the first is number 1.
 

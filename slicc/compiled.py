@@ -8,7 +8,7 @@ that no digest takes one for the other.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from slicc.diagnostics.model import Diagnostic, LeftOut, Severity
 from slicc.ir import Machine as MachineIR
 from slicc.ir import Protocol, Transition
 from slicc.source import SourceFile
+from slicc.text.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -47,7 +48,7 @@ class InvalidEdit(ValueError):
     """An edited protocol that does not fit together; the message has the verifier's findings."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Machine:
     """One state machine. ``ir`` has everything; the rest is what is asked for most."""
 
@@ -84,7 +85,7 @@ class Machine:
         return state_graph(self.ir)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CompiledProtocol:
     """A protocol without errors. ``protocol`` is its IR, ``path`` the file it was compiled from.
 

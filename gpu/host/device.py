@@ -7,7 +7,7 @@ same ticks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -41,6 +41,7 @@ from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Memory
 from gpu.trace import Trace
+from slicc.text.lazy_dataclass import dataclass
 
 UNITS_PER_SQC: Final = 4
 WITH_OTHER_AGENTS: Final = "GPU_VIPER_APU"
@@ -238,7 +239,7 @@ def _recorded(memory: Memory) -> Recording:
     return memory.record()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Made:
     """Units, and what moves them."""
 
@@ -248,7 +249,7 @@ class _Made:
     """Makes the units that replace them where waves may be stopped between instructions."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Issuing:
     """What units that issue at ticks have in common, whether they run ahead or not."""
 

@@ -7,8 +7,9 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Field(NamedTuple):
@@ -20,7 +21,7 @@ class Field(NamedTuple):
     signed: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Layout:
     """A structure of ``size`` bytes. Bytes outside ``fields`` are reserved and zero."""
 

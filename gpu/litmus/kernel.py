@@ -99,7 +99,7 @@ class TooLarge(ValueError):
     """A test that needs more registers than a wave has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """``image``: descriptor and code. ``groups``, ``waves``: of the grid, and of a group."""
 
@@ -198,7 +198,7 @@ def _descriptor(registers: int, lds: int) -> bytes:
     return packed.ljust(ENTRY, b"\0")
 
 
-@dataclass
+@dataclass(slots=True)
 class _Wave:
     """Writes one wave."""
 

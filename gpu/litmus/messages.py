@@ -49,7 +49,7 @@ class Accessed:
     words: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Watched:
     """``names``: what controllers are called in a picture, those that took part."""
 

@@ -7,7 +7,6 @@ values in its outcomes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.litmus.situation import CORES, LINE
@@ -33,6 +32,7 @@ from slicc.scenario_text import conditions, syntax
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.name_checks import OPERATIONS
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _SCOPES: Final = {str(scope): scope for scope in Scope}
 _RULES: Final = {
@@ -43,7 +43,7 @@ _RULES: Final = {
 MOST_GROUPS: Final = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Test:
     """A program, what is said of its outcomes, and the units on which it wants its groups."""
 

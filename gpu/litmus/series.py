@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from functools import partial
 from itertools import chain, islice
@@ -25,6 +25,7 @@ from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import Fence, Operation, Order, Outcome, Program
 from gpu.memory_model.scopes import Scope
 from slicc.scenario_text.conditions import Condition
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Verdict(StrEnum):
@@ -39,7 +40,7 @@ class Verdict(StrEnum):
     forbidden = "forbidden"
 
 
-@dataclass
+@dataclass(slots=True)
 class Seen:
     """``count``: of the runs whose situation was drawn; ``number``: of the first of them.
     ``steered``: the situation of a steered run that ended so. ``possible``: whether any order of
@@ -64,7 +65,7 @@ class Seen:
         return wrong and self.ever
 
 
-@dataclass
+@dataclass(slots=True)
 class Result:
     """All outcomes that are allowed or were seen."""
 

@@ -11,7 +11,6 @@ Invariant: a stronger order or a wider scope only adds to what an axiom relates.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -25,12 +24,13 @@ from gpu.memory_model.relations import (
     on_diagonal,
     restricted,
 )
+from slicc.text.lazy_dataclass import dataclass
 
 Parts = tuple[tuple[str, Relation], ...]
 """Relations along which, one after the other, an event may not reach itself; with a name each."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Axiom:
     """``parts``: of a batch, the sequences of relations that are forbidden to close a cycle.
     ``repeated``: not even by going through them several times."""

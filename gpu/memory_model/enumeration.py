@@ -9,7 +9,6 @@ Invariant: every execution that `gpu.memory_model.axioms` accepts is in some bat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice, product
 from math import prod
 from typing import Final
@@ -18,6 +17,7 @@ import numpy as np
 
 from gpu.memory_model.events import Event, Frame, TooLarge
 from gpu.memory_model.relations import Relation, compose, reflexive
+from slicc.text.lazy_dataclass import dataclass
 
 MOST_CANDIDATES: Final = 1 << 17
 """Of one frame; more are refused before the first is judged."""
@@ -28,7 +28,7 @@ MOST_ORDERS: Final = 1 << 13
 _BATCH: Final = 2048
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CellOrder:
     """One cell. ``writes``: events in coherence order, the initial write first. ``sources``: of
     each event that reads it, the write."""
@@ -41,7 +41,7 @@ Pick = tuple[CellOrder, ...]
 """One of each cell: a candidate."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Batch:
     """``rf``: from a write to its reads; ``co``: to later writes of the cell; ``fr``: from a read
     to the writes after the one it read from; ``steps``: all of these and their compositions."""

@@ -31,7 +31,7 @@ class Step:
     target: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cycle:
     """What an axiom forbids. ``steps`` end where they begin."""
 

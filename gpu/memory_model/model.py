@@ -33,7 +33,7 @@ class Race:
         return f"{self.one} and {self.other}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Allowed:
     """``outcomes``: of the executions that break no axiom. ``races``: each pair once; with one, the
     program is undefined and may end in any way, so ``outcomes`` are what it might end with if its

@@ -153,7 +153,7 @@ class Thread:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Program:
     """``initial``: of places that do not start as zero. ``observed``: whose value at the end is a
     part of the outcome. Conditions are not a part of it: they compare outcomes, by `terms`."""

@@ -19,7 +19,7 @@ Invariant: an operation without one of its guarantees is weaker in no other way.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final
 
@@ -27,6 +27,7 @@ from gpu.memory_model.model import Race, judge
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import Fence, Load, Operation, Order, Outcome, Program, Store
 from gpu.memory_model.scopes import Scope
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Loss(StrEnum):
@@ -40,7 +41,7 @@ class Loss(StrEnum):
     scope = "scope"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Weakening:
     """``gained``: outcomes that were forbidden; if there are ``races``, every outcome is allowed,
     and these are the ones that need nothing else."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from slicc.text.lazy_dataclass import dataclass
 
 _GAP: Final = 9.0
 """Points between two ends: an arrow-head and a little."""
@@ -25,7 +26,7 @@ _HEAD: Final = re.compile(r' points="([^"]*)"')
 _Point = tuple[float, float]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Edge:
     """``moves``: of its first end and of its last one, along both axes."""
 
@@ -34,7 +35,7 @@ class _Edge:
     moves: tuple[list[float], list[float]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _End:
     """``axis``: along which it may move (0: across the picture). ``toward``: where the edge comes
     from on that axis."""
@@ -46,7 +47,7 @@ class _End:
     toward: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Box:
     """From the first of its corners to the last one."""
 

@@ -37,7 +37,7 @@ class System:
     machines: tuple[str, ...]
 
 
-@dataclass
+@dataclass(slots=True)
 class MachineCells:
     """``counts``: executions of each cell in campaigns. ``ways``: of cells that exploration
     reached, the shortest known. ``unsent``: those that nothing causes in the systems that ran."""
@@ -65,7 +65,7 @@ class MachineCells:
         self.unsent &= other.unsent
 
 
-@dataclass
+@dataclass(slots=True)
 class Cells:
     """``digest``: of the protocol's texts. ``exhausted``: the systems that were explored to their
     end."""

@@ -32,7 +32,7 @@ class Hint:
     detail: str
 
 
-@dataclass
+@dataclass(slots=True)
 class CoverageFile:
     """A coverage file, read again when it was written again."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from slicc.analysis import analyse
@@ -24,11 +24,12 @@ from slicc.loading.reader import CannotRead
 from slicc.loading.texts import Texts, Trees
 from slicc.resolve.index import Index
 from slicc.resolve.library.user_library import UserPrelude, read_preludes
+from slicc.text.lazy_dataclass import dataclass
 
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass
+@dataclass(slots=True)
 class Project:
     """Open files by real path, and what is known of their protocols."""
 

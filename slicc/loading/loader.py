@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from slicc.diagnostics.model import DiagnosticSink, Label
@@ -19,6 +19,7 @@ from slicc.loading.reader import CannotRead, Unreadable, real_path
 from slicc.loading.texts import Texts
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 
 DEPTH_LIMIT = 32
@@ -34,7 +35,7 @@ _INCLUDES = re.compile(
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(-[A-Za-z_0-9]+)*\Z")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LoadedProtocol:
     """One protocol as written.
 

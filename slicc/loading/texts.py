@@ -35,7 +35,7 @@ class Tree:
         return all(each.severity is not Severity.ERROR for each in self.found)
 
 
-@dataclass
+@dataclass(slots=True)
 class Trees:
     """The trees of the last texts, by file. ``partial``: also of texts with syntax errors."""
 

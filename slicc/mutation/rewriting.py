@@ -6,16 +6,17 @@ Invariant: everything else of the result is the same object as in the original.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TypeVar
 
 from slicc import ir
+from slicc.text.lazy_dataclass import dataclass
 
 Body = tuple[ir.Stmt, ...]
 _Node = TypeVar("_Node", bound=ir.Node)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Site:
     """A statement within a body; ``inside``: the enqueue around it, if there is one.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from slicc import ir
@@ -15,13 +15,14 @@ from slicc.ir.walk import expressions_in, statements_in
 from slicc.mutation.mutant import Edit, Mistake, Operator, without_line
 from slicc.mutation.transition_text import TransitionText, behind_separator, transition_text
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 
 _STALL = "z_stall"
 _OTHER_STATES = 3
 """Wrong next states that are tried besides staying: likely ones first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Row:
     """One transition of a machine and its text."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from slicc.diagnostics.model import SHOWN_PER_FILE, DiagnosticSink
 from slicc.source import SourceFile, Span
+from slicc.text.lazy_dataclass import dataclass
 
 _PIECES = re.compile(
     r"""(?P<fine> //[^\n]* | /\*.*?\*/ | "[^"\n]*" | '[^'\n]*'
@@ -39,7 +40,7 @@ _OPERATORS_ELSEWHERE = {
 _QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00b4`"
 
 
-@dataclass
+@dataclass(slots=True)
 class Cleaned:
     """``damage``: ranges of characters, in order, whose loss may confuse the parser."""
 

@@ -10,7 +10,7 @@ parser, and at least one error is reported.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from lark import Lark, Token
@@ -23,6 +23,7 @@ from slicc.parser.older_text import older_tokens
 from slicc.parser.token_names import DECLARATION_WORDS, END, TokenNames
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 
 _QUIET_TOKENS = 2
 """Tokens that must be accepted after an error before the next one is reported."""
@@ -58,7 +59,7 @@ def report_syntax_errors(
     return recovery.unit
 
 
-@dataclass
+@dataclass(slots=True)
 class OpenBracket:
     """``height`` of the parser's stack right behind the bracket."""
 

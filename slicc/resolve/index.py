@@ -6,7 +6,7 @@ Invariant: a declaration is a use of itself, so that references include it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from slicc import ir
 from slicc.resolve.bodies.bodies import action_body, function_body, port_body
@@ -16,9 +16,10 @@ from slicc.resolve.scope.symbols import FunctionSymbol, TypeSymbol
 from slicc.resolve.scope.uses import NameKind, Offer, Use, Uses
 from slicc.source import BUILTIN
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 
 
-@dataclass
+@dataclass(slots=True)
 class Index:
     """Filled by ``resolve``. ``scope`` is None until it has begun."""
 

@@ -5,7 +5,7 @@ Invariant: a declaration that could not be resolved has been reported and is lef
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import assert_never
 
 from slicc import ir
@@ -34,9 +34,10 @@ from slicc.resolve.scope.symbols import FunctionSymbol, did_you_mean
 from slicc.resolve.scope.type_lowering import enumerations_of, structures_of, to_enumeration
 from slicc.source import Span
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 
 
-@dataclass
+@dataclass(slots=True)
 class _Sorted:
     """A machine's declarations by kind, each in source order."""
 

@@ -33,7 +33,7 @@ def _declared(
     bare = dataclasses.dataclass(slots=slots, kw_only=kw_only, init=False, repr=False, eq=False)
     declared.__doc__ = declared.__doc__ or declared.__name__  # else it is made of the signature
     made: type[Any] = bare(declared)
-    methods = _methods(made)
+    methods = _methods(made, frozen)
     if frozen:
         methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     else:
@@ -44,20 +44,21 @@ def _declared(
     return made
 
 
-def _methods(made: type[Any]) -> dict[str, Method | None]:
+def _methods(made: type[Any], frozen: bool) -> dict[str, Method | None]:
     fields = dataclasses.fields(made)
     compared = _values([each.name for each in fields if each.compare])
     kept = _values([each.name for each in fields])
     puts = [getattr(made, each.name).__set__ for each in fields]
 
     def __init__(self: Any, *values: Any, **named: Any) -> None:
-        made.__init__ = _constructor(made)
+        made.__init__ = _constructor(made, frozen)
         made.__init__(self, *values, **named)
 
     def __eq__(self: Any, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
-        return bool(compared(self) == compared(other))
+        equal: bool = compared(self) == compared(other)
+        return equal
 
     def __hash__(self: Any) -> int:
         return hash(compared(self))
@@ -80,8 +81,8 @@ def _values(names: list[str]) -> Callable[[Any], Any]:
     return lambda each: tuple([getattr(each, name) for name in names])
 
 
-def _constructor(made: type[Any]) -> Method:
-    """``__init__``, which puts its arguments past what refuses to set fields."""
+def _constructor(made: type[Any], frozen: bool) -> Method:
+    """``__init__``, which puts its arguments past what refuses to set fields, if there is that."""
     known: dict[str, Any] = {"MISSING": dataclasses.MISSING}
     parameters: dict[bool, list[str]] = {False: [], True: []}
     lines = []
@@ -98,7 +99,8 @@ def _constructor(made: type[Any]) -> Method:
         elif optional:
             lines.append(f"    {name} = default_{name}")
         if each.init or optional:
-            lines.append(f"    put_{name}(self, {value})")
+            put = f"put_{name}(self, {value})" if frozen else f"self.{name} = {value}"
+            lines.append(f"    {put}")
     if hasattr(made, "__post_init__"):
         lines.append("    self.__post_init__()")
     named = ["*", *parameters[True]] if parameters[True] else []

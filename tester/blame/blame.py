@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress, islice, takewhile
 from typing import Final
 
 from runtime.controller.source_location import transition_location
+from slicc.text.lazy_dataclass import dataclass
 from tester.blame.interventions import Cell, Change, changes, passes
 from tester.blame.neighbours import Neighbour, neighbours
 from tester.campaign.engine_diff import Steps
@@ -45,7 +46,7 @@ _PATIENCE: Final = 4
 _LEAST_PATIENCE: Final = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Step:
     """A transition that was made: when, by whom, on what."""
 
@@ -63,7 +64,7 @@ class Step:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Suspect:
     """A transition to blame. ``absent``: share of the neighbours that do not fail so and make it
     less often. ``remedies``: what it could do instead for the leg to pass."""
@@ -82,7 +83,7 @@ class Suspect:
         return f"{self.cell} [{self.where}]: {'; '.join(evidence) or 'made in this run'}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Blame:
     """``neighbour``: the change that makes the leg pass and keeps most of its run; ``parting``:
     the first transition that is another one then. None: nothing that was tried passes."""
@@ -92,7 +93,7 @@ class Blame:
     parting: Step | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Passing:
     """A neighbour that does not fail in the same way, and its transitions."""
 
@@ -142,7 +143,7 @@ def _cells(steps: Steps, names: Sequence[tuple[str, int]]) -> list[Cell]:
     ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Case:
     """A leg, its transitions, and what is next to it. ``names``: of controllers."""
 
@@ -196,7 +197,7 @@ def _missing(kind: str, trials: Trials) -> list[Cell]:
     return [(names[0], states.index(names[1]), events.index(names[2]))]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Remedy:
     """What a cell could do instead. ``mended``: share of failing legs; ``small``: see `Change`."""
 

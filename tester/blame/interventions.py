@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from protocols.loader import LoadedProtocol
@@ -18,6 +18,7 @@ from runtime.controller.declarations import COMPUTED, Transition
 from runtime.controller.shapes import Controller
 from runtime.native.row_change import Changeable, RowChange
 from runtime.system.system import build_completed
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.engines.selection import CANNOT, Chosen
 from tester.native.leg import sizes_of
@@ -31,7 +32,7 @@ Cell = tuple[str, int, int]
 """Machine, state and event, as its numbers."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     """Another row for a cell. ``words``: how it differs; ``small``: in an action more or less, or
     in the next state; ``source``: the cell whose text it is, where the table has no row for this

@@ -7,7 +7,6 @@ message; the order of the neighbours depends on the leg alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DelayedMessage
 from runtime.sim.delay_policy import ScriptedDelay
 from runtime.system.system import build_system, channel_names
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.program.replay_file import Leg
 from tester.shrink.scripts import is_drawn, script_of, with_script
@@ -28,7 +28,7 @@ _MOST_PIECES: Final = 24
 _MOST_MESSAGES: Final = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """``change``: how it differs, in words."""
 

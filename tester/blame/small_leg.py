@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from runtime.system.system import build_system
+from slicc.text.lazy_dataclass import dataclass
 from tester.blame.blame import Blame, blame
 from tester.blame.report import as_lines
 from tester.campaign.campaign import Campaign, leg_run
@@ -30,7 +30,7 @@ OnCandidate = Callable[[int, Program], None]
 """Called with the candidates tried so far, and the smallest program; may raise OutOfTime."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Small:
     """A shrunk leg, what is to blame, and where it and the other failures were written."""
 

@@ -7,7 +7,6 @@ first one in the order in which transitions happen, or there is none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from protocols.loader import LoadedProtocol
 from runtime.controller.source_location import transition_location
 from runtime.system.system import System, build_system
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import AnyRun, leg_run
 from tester.diagnosis.events.system_inspection import controller_name
 from tester.execution.handover import handover_rules_of
@@ -36,7 +36,7 @@ Steps = npt.NDArray[np.uint64]
 """[N, 6]: such numbers."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Where the engines diverge. ``before``: the last transitions that both have made.
 

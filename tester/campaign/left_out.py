@@ -80,7 +80,7 @@ _CAN_DO_WITHOUT: Final = (
 _LARGE: Final = {"sets": 1024, "ways": 8}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """``what``: in words. ``fixed``: options of profiles; ``avoid``: fields of the description, as
     a known defect has them; ``variants``: what those that legs draw are called."""

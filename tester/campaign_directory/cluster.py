@@ -14,7 +14,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from protocols.loader import LoadedProtocol, load_protocol, load_texts
 from protocols.texts import ProtocolTexts
 from runtime.description import DefectDescription, SystemDescription
 from slicc.text.command.version import installed_version
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.drawing.options import Options
 from tester.campaign.workers import Deal, LegResult, OutOfTime, WorkerDied
 from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
@@ -47,7 +48,7 @@ class VersionMismatch(ConfigError):
     """A worker has another version of this package."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job:
     """Everything that a worker has to know of a campaign, by value. ``texts``: None of a shipped
     protocol, which every worker has. ``values``: what the protocol is loaded with."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from slicc.text.files import write_whole
+from slicc.text.lazy_dataclass import dataclass
 from tester.blame.small_leg import OnCandidate, Small, small
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.profile_schedule import Turn
@@ -34,7 +34,7 @@ SHRUNK: Final = 6
 with the first of that verdict."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Files:
     """``root``: the campaign's directory. ``include``, ``preludes``: with which the protocol was
     loaded."""

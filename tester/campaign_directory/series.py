@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, Protocol
 
 import numpy as np
 
 from protocols.loader import LoadedProtocol
 from runtime.prng import Prng
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing import profile_schedule
 from tester.campaign.drawing.options import NO_END, Options
@@ -41,7 +42,7 @@ class Crew(Protocol):
     def results(self, first: int, deal: Deal) -> Iterator[LegResult]: ...
 
 
-@dataclass
+@dataclass(slots=True)
 class Progress:
     """Of the whole campaign, and of this session."""
 

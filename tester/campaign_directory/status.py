@@ -6,9 +6,9 @@ Invariant: reading changes nothing there, and takes little time however long the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.wording import duration, listed
 from tester.campaign_directory.directory import CampaignDirectory
 from tester.campaign_directory.store import FailureRow, Store
@@ -19,7 +19,7 @@ _MISSED: Final = 8
 """Cells of a machine that are listed in a terminal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Point:
     """Sums over the legs up to one of them."""
 
@@ -31,7 +31,7 @@ class Point:
     line: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MachineStatus:
     """``missed``: (state, event) of the cells that were never executed."""
 
@@ -45,7 +45,7 @@ class MachineStatus:
         return self.defined - len(self.missed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ProfileStatus:
     """``new``: pairs of transitions that its legs were the first to have."""
 
@@ -56,7 +56,7 @@ class ProfileStatus:
     failing: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Status:
     """``facts``: what the campaign is of. ``process``: that is at work there; 0: none.
 

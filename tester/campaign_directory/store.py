@@ -11,7 +11,6 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -19,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from slicc.text.data import json_text
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.coverage import Coverage
 from tester.campaign.drawing.profile_schedule import Turn
 from tester.campaign_directory.guidance import Yield
@@ -56,7 +56,7 @@ class StoreError(ConfigError):
     """The database is no campaign's, is of another kind, or cannot be read or written."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FailureRow:
     """Failing legs with one cause. ``blamed``: the transition, where the verdict names none.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol
 from slicc.text.command.version import installed_version
+from slicc.text.lazy_dataclass import dataclass
 from tester.cli.options.explore import ExploreOptions
 from tester.exploration.counterexample.counterexample import Counterexample, counterexample
 from tester.exploration.exploration import Exploration
@@ -20,7 +21,7 @@ from tester.program.replay_file import Leg, ReplayError, save_leg
 from tester.shrink.leg_page import write_leg_page
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Written:
     """``trouble``: what could not be written."""
 

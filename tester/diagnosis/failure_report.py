@@ -13,12 +13,12 @@ Invariant: a report never fails because a system is broken; what cannot be found
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, Final
 
 from runtime.errors import ErrorKind
 from runtime.requesters.port import AccessKind
+from slicc.text.lazy_dataclass import dataclass
 from tester.diagnosis.events.bytes_in_question import BytesInQuestion
 from tester.diagnosis.events.history import History
 from tester.diagnosis.events.message_text import details_of
@@ -40,7 +40,7 @@ Block = tuple[str, list[str]]
 """A title, empty for none, and lines; without lines it is not shown."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Failure:
     """A failing leg, run again with its history recorded."""
 

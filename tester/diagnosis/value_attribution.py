@@ -8,11 +8,10 @@ the byte that come before it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from runtime.prng import initial_byte
+from slicc.text.lazy_dataclass import dataclass
 from tester.execution.events import Finding, Verdict
 from tester.program.atomics import written
 from tester.program.program import LOAD, Program
@@ -21,7 +20,7 @@ INITIAL = -1
 """Row of version 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Version:
     """One value that a byte had. ``row`` is the store's action (INITIAL: no store)."""
 
@@ -31,7 +30,7 @@ class Version:
     lane: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ByteVerdict:
     """One byte of a compared value: what it should be and what it was."""
 

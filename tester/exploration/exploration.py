@@ -76,7 +76,7 @@ class Cell:
     event: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exploration:
     """``bound``: what the statistics are for, 0: none. ``complete_bound``: the largest number of
     messages under way for which everything was explored, where the whole was not; None: none.

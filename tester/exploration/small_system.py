@@ -62,7 +62,7 @@ class ExploredAgent:
     """Its loads are ordered by its acquires only."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SmallSystem:
     """``buffers``: names by number. ``ordered``: those in which messages keep their order."""
 

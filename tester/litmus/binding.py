@@ -7,7 +7,7 @@ a campaign; the same scenario, protocol, key and delays give the same leg.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from msgspec import structs
@@ -20,6 +20,7 @@ from slicc.scenario_text import syntax
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.printer import printed
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from tester.campaign.drawing.known_defects import avoided, avoided_defects
 from tester.campaign.drawing.system import outline
@@ -38,7 +39,7 @@ PROFILE: Final = "scenario"
 _DELAYS: Final = "network.delays"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Bound:
     """A scenario on the system of a protocol, before any key."""
 

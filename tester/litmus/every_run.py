@@ -7,7 +7,6 @@ with a shortest run that ends so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from slicc.scenario_text.conditions import (
@@ -19,6 +18,7 @@ from slicc.scenario_text.conditions import (
     text_of,
 )
 from slicc.text.data import json_text
+from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.exploration import Finding, Step, follow, what_was_found
 from tester.exploration.native_search import NativeSearch, Rules, Statistics, build
 from tester.exploration.native_words import SearchEnd
@@ -30,7 +30,7 @@ _BUDGET = 4000
 """States between two looks at the clock and at Ctrl-C."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ending:
     """An outcome that some run has. ``objections``: why it must not be, with such a run."""
 
@@ -39,7 +39,7 @@ class Ending:
     trace: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EveryRun:
     """``finding``: a fault of the protocol, which ended the search. ``interruption``: what ended it
     early: Ctrl-C, or a signal."""

@@ -7,7 +7,6 @@ runs; what is refused afterwards is the protocol's fault.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from slicc.scenario_text.conditions import (
     Condition,
@@ -20,6 +19,7 @@ from slicc.scenario_text.conditions import (
     outcome_text,
 )
 from slicc.scenario_text.errors import ScenarioError
+from slicc.text.lazy_dataclass import dataclass
 from tester.litmus.binding import DEFAULT_KEY, Bound
 from tester.litmus.models import TooManyStates, allowed, threads_of
 from tester.scenario_text.episodes import episodes_of
@@ -27,7 +27,7 @@ from tester.scenario_text.placement import Addresses, agents_of_threads
 from tester.scenario_text.to_program import Lowered
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judge:
     """What one scenario under one model may end with.
 

@@ -47,7 +47,7 @@ class Operation:
     compare: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Threads:
     """A scenario as the models run it. ``places``: (first byte, size) of what is of interest."""
 

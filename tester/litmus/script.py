@@ -43,7 +43,7 @@ _OPERATION: Final = {LOAD: 0, STORE: 1, ATOMIC: 2}
 """By kind of an action: the operation of `tester.exploration.operations`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Script:
     """``bound``: the scenario on the explored system. ``words``: as the native search takes them.
     ``registers``: the terms by their numbers in the search."""

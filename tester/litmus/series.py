@@ -6,7 +6,7 @@ Invariant: what run ``n`` of a series is depends on scenario, protocol, model, s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice, product
 from typing import Final
 
@@ -14,6 +14,7 @@ from runtime.prng import Prng
 from runtime.sim.delay_policy import DRAWN_POLICIES
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Condition, Model, Outcome, holds
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import Campaign
 from tester.engines.selection import Chosen
 from tester.litmus.binding import Bound
@@ -25,7 +26,7 @@ _BATCH: Final = 256
 """Race-free legs in one call."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Seen:
     """An outcome: how often, in which run first, and what is wrong with it."""
 
@@ -35,7 +36,7 @@ class Seen:
     objections: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Failed:
     """A run that must not be: what it is, and why."""
 
@@ -43,7 +44,7 @@ class Failed:
     what: str
 
 
-@dataclass
+@dataclass(slots=True)
 class Result:
     """A series. ``judge``: None of a race-free scenario, whose every byte is judged."""
 

@@ -7,13 +7,13 @@ left behind, is checked as in any leg. Invariant: both engines give the same out
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from protocols.loader import LoadedProtocol
 from runtime.system.system import System, build_system
 from slicc.scenario_text.conditions import Outcome
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import WordArray
 from tester.campaign.campaign import leg_run
 from tester.engines.selection import CANNOT, Chosen
@@ -26,7 +26,7 @@ from tester.program.replay_file import Leg
 from tester.scenario_text.to_program import Lowered, value_at
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ended:
     """How a run ended: with an outcome, or with a fault of the protocol."""
 

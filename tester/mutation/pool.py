@@ -38,7 +38,7 @@ class Lost:
     verdict: str
 
 
-@dataclass
+@dataclass(slots=True)
 class _Worker:
     """``waiting``: mutants that were handed out and have not come back, the running one first.
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
 from slicc.coverage.mutants import Fate, score_of
 from slicc.mutation.mutant import Mutant, Operator
+from slicc.text.lazy_dataclass import dataclass
 from tester.mutation.outcome import Outcome
 
 STEPS: Final = (10, 100, 1_000, 10_000)
 """Episodes within which it is said how many mutants were killed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judged:
     """A mutant and what became of it."""
 
@@ -43,7 +43,7 @@ class Judged:
         return f"{outcome.changed} of {outcome.reached} legs went otherwise"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
     """Counts of some mutants."""
 

@@ -9,7 +9,7 @@ the Python engine for its report.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
@@ -34,6 +34,7 @@ from runtime.native.system import (
     sum_counts,
 )
 from runtime.statistics.counted import Counted
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import IntArray
 from tester.execution.agent import HandoverSteps
 from tester.execution.driver import Statistics
@@ -108,7 +109,7 @@ class NativeProtocol:
         return least.at_least(self.grown)
 
 
-@dataclass
+@dataclass(slots=True)
 class Drivers:
     """What progress displays and reports ask of the agents."""
 

@@ -9,13 +9,14 @@ those of a thread in the order of its column, and each knows the rows that it is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Place
 from slicc.scenario_text.errors import ScenarioError
 from slicc.source import Span
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.program import (
     BARE,
     FLUSHES,
@@ -31,7 +32,7 @@ SCOPES: Final = {"glc": GLC, "slc": SLC}
 AnyAccess = syntax.Load | syntax.Store | syntax.Atomic
 
 
-@dataclass
+@dataclass(slots=True)
 class Instruction:
     """What an agent issues at once: accesses of one or several lanes."""
 
@@ -40,7 +41,7 @@ class Instruction:
     """A load that overtakes a store, but no load."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Episode:
     """``waits``: (column, number of its episodes that must be complete). ``words``: of its
     fetch-adds, by lane. ``span``: of its first row."""

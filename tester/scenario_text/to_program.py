@@ -57,7 +57,7 @@ class Slot:
     lane: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Lowered:
     """A program, and where its observables are: registers, then places in the order of their first
     mention."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from slicc.text.lazy_dataclass import dataclass
 from tester.program.program import CONTINUES, Program
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Size:
     """``accesses``: loads, stores and atomics of one lane, and DMA transfers; those that begin and
     end episodes are among them, and are ``fetch_adds``. ``threads``: agents with episodes;

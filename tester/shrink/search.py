@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -27,6 +27,7 @@ from msgspec import msgpack, structs
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
 from runtime.system.system import build_system
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.campaign.left_out import alike
 from tester.campaign.workers import OutOfTime
@@ -74,7 +75,7 @@ class _Candidate(NamedTuple):
     place: int
 
 
-@dataclass
+@dataclass(slots=True)
 class Shrunk:
     """The end of a search. ``cut``: why it ended before nothing could be removed; empty: it did
     not. ``others``: legs that failed otherwise on the way, the first of each kind."""

@@ -9,11 +9,12 @@ in another, so that a search over steps ends; whether it is a leg at all, and fr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, IntArray
 from tester.program.program import (
     ATOMIC,
@@ -33,7 +34,7 @@ from tester.program.replay_file import Leg
 from tester.shrink.scripts import with_lines_moved
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Step:
     """``what``: the pieces, in words. ``without``: the leg without the marked pieces [N]; None:
     there is no such leg. ``retimed``: whether to try it with other delays as well. ``sound``: the

@@ -11,7 +11,7 @@ Invariant: what a known defect of the protocol is avoided with stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DescriptionError, SystemDescription
 from runtime.description.inference import complete
 from runtime.system.system import agent_places
+from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray
 from tester.errors import ConfigError
 from tester.execution.handover import agents_of
@@ -146,7 +147,7 @@ _FRAMES: Final = (_frames(True, True), _frames(True, False), _frames(False, True
 # ------------------------------------------------------------------ counts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Place:
     """Where an agent is: its group, the machine of its port, which of them, which wave there."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from slicc.text.lazy_dataclass import dataclass
 from tester import forks
 from tester.campaign.campaign import AnyRun, Campaign, ending_of
 from tester.campaign.engine_diff import Steps, traced_in_python, traced_natively
@@ -44,7 +45,7 @@ def _is_program(leg: Leg) -> bool:
     return not (shape_errors(leg.program) or access_errors(leg.program))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Traced:
     """A run: its transitions, how it failed (see `Campaign.endings_of`), and the address that the
     failure is about; -1: none."""

@@ -5,10 +5,10 @@ Invariant: rows are in an order that does not depend on the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from runtime.statistics.words import TallyWord, least_latency
+from slicc.text.lazy_dataclass import dataclass
 from tester.statistics.statistics import (
     Statistics,
     accesses,
@@ -20,7 +20,7 @@ SCHEMA: Final = "gpu-tester.statistics/1"
 TALLIES: Final = tuple(each.name.lower() for each in TallyWord)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Table:
     """Names of the columns, and rows of names and numbers."""
 

@@ -11,13 +11,14 @@ files, or a TraceError names the row at fault.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from runtime.prng import hash64
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from slicc.text.wording import listed
 from tester.generator.config import Abilities
@@ -45,7 +46,7 @@ _LONGEST_EPISODE: Final = 64
 _SHOWN: Final = 12
 
 
-@dataclass
+@dataclass(slots=True)
 class _Episode:
     agent: int
     rows: list[Row] = field(default_factory=list)

@@ -88,7 +88,7 @@ class WaveCode:
     """The episode is complete with it."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Wave:
     """A wave in the making."""
 

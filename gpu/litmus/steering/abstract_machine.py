@@ -23,7 +23,6 @@ placement and with the same warm lines.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -44,6 +43,7 @@ from gpu.memory_model.program import (
     Value,
 )
 from runtime.types.atomic_op import AtomicKind, AtomicOp
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Rule(StrEnum):
@@ -111,7 +111,7 @@ Warm = frozenset[int]
 """Slots of the lines that are in first-level caches at the start."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Draft:
     """A state that is being changed."""
 

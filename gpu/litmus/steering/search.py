@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from gpu.litmus.kernel import Sequences, as_written
@@ -24,12 +23,13 @@ from gpu.litmus.steering.abstract_machine import (
 )
 from gpu.memory_model.ordering import Rules
 from gpu.memory_model.program import Outcome
+from slicc.text.lazy_dataclass import dataclass
 
 MOST_STATES: Final = 300_000
 """Of one search, over all placements."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Way:
     """Steps that end with an outcome. ``warm``: slots of the machine."""
 
@@ -39,7 +39,7 @@ class Way:
     outcome: Outcome
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exhaustion:
     """``way``: to an outcome that was wanted, one of the shortest in its placement; then the search
     has ended there. ``states``: that were reached."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -29,6 +28,7 @@ from runtime.native.tiered_object import Libraries
 from runtime.native.toolchain.compiler import ToolchainError, find_compiler, one_line
 from runtime.native.toolchain.object_cache import CacheError, user_cache
 from runtime.native.verdicts import Verdicts
+from slicc.text.lazy_dataclass import dataclass
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 _CANNOT: Final = (ToolchainError, CacheError, LibraryError, NotNative, SystemTooLarge)
@@ -46,7 +46,7 @@ class EngineMissing(Exception):
     """The native engine was requested and is not available; the message is for the user."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LoadedSystem:
     """A compiled protocol and the system of it that kernels run on."""
 
@@ -81,7 +81,7 @@ def load_system(
     return LoadedSystem(loaded, kernel_system(loaded.info, written, cus, tccs))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Engine:
     """A memory and, in ``words``, the engine that runs it, as text for the user."""
 

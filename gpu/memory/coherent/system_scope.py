@@ -13,7 +13,6 @@ packet fences.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,6 +25,7 @@ from gpu.wave_size import LANES
 from runtime.description import SystemDescription
 from runtime.requesters.port import AccessKind
 from runtime.types.messages import AccessPermission
+from slicc.text.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from runtime.controller.protocol_info import ProtocolInfo
@@ -39,7 +39,7 @@ class CannotFence(ValueError):
     """The system needs a fence that its protocol cannot perform; the message says which."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SystemScope:
     """``writes_back``: the request that makes a line's dirty bytes leave the shared cache, None
     where it keeps none. ``invalidates``: an acquire drops its lines."""

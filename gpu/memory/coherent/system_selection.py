@@ -9,7 +9,7 @@ which requesters the ports use, so that both engines build the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import zip_longest
 from typing import Annotated, Final
 
@@ -28,6 +28,7 @@ from runtime.description import (
 from runtime.description.inference import COALESCERS, DMA, SEQUENCERS, complete
 from runtime.description.parts import Piece, Text, doc
 from runtime.description.reader import read
+from slicc.text.lazy_dataclass import dataclass
 
 CUS_PER_SQC: Final = 4
 """Compute units that share a scalar and an instruction cache."""
@@ -58,7 +59,7 @@ class Roles(Piece, frozen=True):
         return (self.vector, self.scalar, self.fetch, self.control, *self.cpu, *dma)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class KernelSystem:
     """A completed description and what its ports are."""
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from protocols import shipped
 from slicc.cli.options import CiOptions, Service
 from slicc.text.command.exit_status import Stop
+from slicc.text.lazy_dataclass import dataclass
 
 _TEMPLATES: Final = Path(__file__).parent / "ci_files"
 _SAFE: Final = re.compile(r"[\w./+][\w./+ -]*")
 _GITLAB: Final = Path(".gitlab-ci.yml")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CiFile:
     """A file to be written. ``hint``: what to do next."""
 

@@ -6,8 +6,10 @@ Invariant: two resources that may be the same thing are never taken for two.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from slicc.text.lazy_dataclass import dataclass
 
 Resource = tuple[str, str]
 """A kind and a name; the name ``*`` is all of a kind, the kind ``*`` is everything."""
@@ -20,7 +22,7 @@ RECORD: Final = "record"
 """Kinds of fields: of entries in caches and directories, and of TBEs."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Effects:
     """Of one body."""
 

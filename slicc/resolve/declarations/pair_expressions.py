@@ -9,7 +9,6 @@ Invariant: no text is ever evaluated as code of the host language.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slicc import ir, prelude
@@ -19,6 +18,7 @@ from slicc.prelude.functions import PAIR_TEXT_FUNCTIONS
 from slicc.resolve.scope.symbols import TypeKind, VariableKind, did_you_mean, enumeration_constant
 from slicc.source import Span
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ contains the protocol. Invariant: only declarations, not yet resolved.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from slicc import prelude
 from slicc.diagnostics.model import DiagnosticSink
@@ -15,6 +15,7 @@ from slicc.dialect.renamed import TYPES
 from slicc.ir.type_rules import SCALARS
 from slicc.prelude.classes import OPAQUE_CLASSES
 from slicc.syntax import nodes as syntax
+from slicc.text.lazy_dataclass import dataclass
 
 IN_PORT = "InPort"
 """The class that methods of in-ports are declared in."""
@@ -23,7 +24,7 @@ _NOT_TYPES = {IN_PORT, "OutPort", *TYPES}
 """Declared by libraries, but not ordinary types here, or known under other names."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Extensions:
     """``members`` and ``fields`` are of library types, ``methods`` of library or external ones."""
 

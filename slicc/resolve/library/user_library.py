@@ -7,7 +7,6 @@ of a checkout are not reported.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from slicc.diagnostics.model import DiagnosticSink
@@ -16,9 +15,10 @@ from slicc.loading.reader import CannotRead, Unreadable, decode, read_bytes
 from slicc.parser.parser import parse
 from slicc.resolve.library.extensions import Extensions
 from slicc.source import SourceFile
+from slicc.text.lazy_dataclass import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class UserPrelude:
     """``complete`` is False if a file had errors (reported)."""
 

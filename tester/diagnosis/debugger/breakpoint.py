@@ -8,17 +8,17 @@ a misspelt name is answered with the one that is near.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from runtime.controller.protocol_info import ProtocolInfo
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from tester.errors import ConfigError
 
 ANY: Final = "*"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Breakpoint:
     """``cells``: numbers of (state, event) pairs of the machine; ``line`` -1: every line."""
 

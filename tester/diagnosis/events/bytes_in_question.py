@@ -7,12 +7,12 @@ permission does not count.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from runtime.system.inspection import Copy, carried, held
 from runtime.types.message import Message
 from runtime.types.messages import AccessPermission
+from slicc.text.lazy_dataclass import dataclass
 from tester.diagnosis.value_attribution import ByteVerdict
 from tester.execution.events import ATOMIC_VERDICTS, Finding
 
@@ -20,7 +20,7 @@ _SHOWN_SIZE: Final = 8
 _VOID: Final = (AccessPermission.Invalid, AccessPermission.NotPresent)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BytesInQuestion:
     """``size`` bytes at ``address``; ``wrong``: those of them that a load found wrong.
 

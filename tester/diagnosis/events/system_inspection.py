@@ -8,7 +8,6 @@ function that fails while it is asked costs one field of the report, never the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from runtime.controller.source_location import transition_location
@@ -19,10 +18,11 @@ from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
 from runtime.types.message import Message, kind_of
 from runtime.types.messages import AccessPermission
+from slicc.text.lazy_dataclass import dataclass
 from tester.diagnosis.events.message_text import details_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """A message about a line that has not been consumed."""
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from protocols.transition_texts import Cell, TransitionText
 from runtime.types.messages import AccessPermission
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 from tester.diagnosis.events.history import ISSUED
 from tester.diagnosis.events.lifelines import Lifelines
@@ -40,7 +41,7 @@ _MOST_TEXT: Final = 4000
 """Characters of one text of a protocol, and of one value, that a page shows."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Tables:
     """What events name by number: texts, and lists of fields."""
 

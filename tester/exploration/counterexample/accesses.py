@@ -86,7 +86,7 @@ def layout_of(system: SmallSystem) -> Layout:
     return Layout(len(system.agents) + 1, system.bounds.locations)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Episode:
     agent: int
     scope: int

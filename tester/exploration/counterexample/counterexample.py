@@ -8,7 +8,7 @@ found.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from typing import Final
 
@@ -18,6 +18,7 @@ from runtime.description.inference import complete
 from runtime.errors import ErrorKind
 from runtime.native.system import ErrorWord
 from runtime.system.system import build_system
+from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import kind_of, leg_run
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding, Role, Verdict
 from tester.execution.handover import agents_of
@@ -46,7 +47,7 @@ PROFILE: Final = "explore"
 """What a leg of a counterexample has in place of a profile."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Counterexample:
     """``leg`` None: no program does what the trace does. ``kind``: what the leg fails with, as
     `tester.campaign.campaign.kind_of` has it; empty: it passes. ``same``: as the exploration did.

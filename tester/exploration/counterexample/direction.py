@@ -40,7 +40,7 @@ class Late:
     channel: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Directed:
     """``leg``: with the delays written down; ``late``: the first message that spoils the order."""
 

@@ -43,7 +43,7 @@ class Began:
     ended: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Followed:
     """``arrivals``: for messages of each kind, in the order of sending, the step in which each
     arrives; a number behind all steps: in none. ``queues``: by agent, where its requests arrive.

@@ -26,7 +26,7 @@ class Field:
     members: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """Names of one protocol."""
 

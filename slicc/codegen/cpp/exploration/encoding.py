@@ -67,7 +67,7 @@ _OBJECTS = frozenset(
 """Objects whose state the runtime's own coders know."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Refusals:
     """Of one machine, or of what all share.
 

@@ -61,7 +61,7 @@ def idle_times(protocol: ir.Protocol) -> frozenset[Place]:
     )
 
 
-@dataclass
+@dataclass(slots=True)
 class _Uses:
     """``decides``: places whose value is used; ``sources``: what a place was assigned from."""
 

@@ -7,10 +7,11 @@ differs in anything else, or in two machines, is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from slicc import ir
+from slicc.text.lazy_dataclass import dataclass
 
 _Item = TypeVar("_Item")
 Cell = tuple[str, str]
@@ -20,7 +21,7 @@ class NotAVariant(ValueError):
     """A mutant that changes more than bodies and rows of one machine."""
 
 
-@dataclass
+@dataclass(slots=True)
 class MachineDifferences:
     """By declaration: the numbers of the mutants that change it, with what they make of it.
 
@@ -33,7 +34,7 @@ class MachineDifferences:
     rows: dict[int, dict[Cell, ir.Transition | None]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Differences:
     """``machines``: by name; ``machine_of``: the place of each mutant's machine, from number 1."""
 
