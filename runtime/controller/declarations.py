@@ -7,9 +7,11 @@ controller binds its ports and table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from runtime.errors import ErrorKind, ProtocolError
 
@@ -50,8 +52,7 @@ def once_a_class(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """``count`` free slots in the machine object ``target`` (a buffer, port or table)."""
 
     target: str
@@ -93,8 +94,7 @@ class Transaction:
         self.tbe = None
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A machine parameter that is not a buffer. ``type`` is the name in the protocol.
 
     ``pointer``: an object that the system description builds (or None); else a scalar, whose
@@ -108,8 +108,7 @@ class Parameter:
     desc: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BufferParameter:
+class BufferParameter(Struct, frozen=True):
     """A buffer parameter. ``direction``: "To", "From" or None for an internal queue.
 
     A direction without ``virtual_network`` is a direct link to another controller.
@@ -123,8 +122,7 @@ class BufferParameter:
     desc: str = ""
 
 
-@dataclass(eq=False, slots=True)
-class InPort:
+class InPort(Struct, eq=False):
     """A port in polling order.
 
     ``guarded``: the body does nothing unless the buffer has a head, so it is not called then.
@@ -144,8 +142,7 @@ class InPort:
 P = TypeVar("P")
 
 
-@dataclass(slots=True)
-class ControllerContext:
+class ControllerContext(Struct):
     """What the system hands to a controller when it builds it.
 
     ``parameters`` holds every declared parameter by name: built objects, None for an optional
@@ -165,8 +162,8 @@ class ControllerContext:
     mandatory_queue_latency: int = 1
     buffer_size: int = 0
     max_transitions_per_tick: int = 10_000
-    downstream: tuple[Any, ...] = field(default=())
-    upstream: tuple[Any, ...] = field(default=())
+    downstream: tuple[Any, ...] = ()
+    upstream: tuple[Any, ...] = ()
 
     def parameter(self, name: str, kind: type[P]) -> P:
         """A parameter that is typed for the checker; ``kind`` is not enforced for objects.

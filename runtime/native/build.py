@@ -15,6 +15,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, TypeVar
 
+from msgspec import Struct
+
 from runtime.native.ctypes_api import Functions, Library, LibraryError
 from runtime.native.plan import MachineShape, Shape
 from runtime.native.toolchain.compiler import Compilation, Compiler, all_flags
@@ -37,8 +39,7 @@ HEADERS: Final = Path(__file__).parent / "cpp"
 Loaded = TypeVar("Loaded")
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """What the code generator wrote for one protocol: texts by file name."""
 
     name: str
@@ -60,8 +61,7 @@ class Sources:
         return file, line, action or ""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """What is fixed when an object is compiled: bytes of a line, 64-bit words of a node set."""
 
     line_bytes: int

@@ -17,7 +17,7 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import structs
+from msgspec import Struct, structs
 
 from runtime.controller.declarations import InPort
 from runtime.controller.protocol_info import ProtocolInfo
@@ -101,8 +101,7 @@ class Capacities:
 POOLS: Final = tuple(field.name for field in fields(Capacities))
 
 
-@dataclass(frozen=True)
-class MachineShape:
+class MachineShape(Struct, frozen=True):
     """What the Python controllers do not have: the author's objects of a machine, in order.
 
     ``objects``: (name, class of the runtime or an empty string for a plain value).

@@ -10,9 +10,10 @@ follows from the description. Invariant: a composed plan is word for word the on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from runtime.controller.declarations import BufferParameter, once_a_class
 from runtime.controller.protocol_info import ProtocolInfo
@@ -58,8 +59,7 @@ class _Blanks:
         return [len(words), *words]
 
 
-@dataclass(frozen=True)
-class _Machine:
+class _Machine(Struct, frozen=True):
     """What the controllers of a machine with the same parameters say of themselves."""
 
     head: tuple[int, ...]

@@ -10,13 +10,13 @@ import mmap
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from runtime.errors import ErrorKind
 from runtime.native.ctypes_api import Library
@@ -95,8 +95,7 @@ class PoolExhausted(RuntimeError):
         self.capacity = capacity
 
 
-@dataclass(frozen=True)
-class NativeError:
+class NativeError(Struct, frozen=True):
     """The protocol's verdict, in numbers of the machine. None: not known."""
 
     kind: ErrorKind

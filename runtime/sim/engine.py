@@ -10,9 +10,10 @@ works without end: what watches it looks again and again, see `runtime.system.wa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from msgspec import Struct
 
 from runtime.errors import ErrorKind, ProtocolError
 
@@ -29,8 +30,7 @@ IDLE_SHARE: Final = 4
 _NEVER: Final = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Beyond what a run is a runaway (`runtime.system.watchdog.limits_of`).
 
     ``messages``: under way at once. ``work``: wake-ups and transitions without a completed

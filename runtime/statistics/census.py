@@ -6,8 +6,9 @@ on the structure of a system, not on its sizes, keys or latencies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.system.system import System
@@ -33,8 +34,7 @@ ACCESSES: Final = frozenset(
 TABLES: Final = "TBEs"
 
 
-@dataclass(frozen=True)
-class Census:
+class Census(Struct, frozen=True):
     """Lists hold the number of a machine (``nodes``, ``controllers``, ``caches``) or of a series
     (``buffers``) for each thing. ``ports``: virtual network and machine of each. ``series``:
     machine, and parameter or `TABLES`. ``mandatory``: the buffers that requesters fill."""

@@ -6,11 +6,11 @@ Invariant: only what occurred has an entry in ``messages``.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from runtime.statistics.words import LATENCY_BUCKETS, TallyWord
 
@@ -24,8 +24,7 @@ class Route(NamedTuple):
     kind: str
 
 
-@dataclass
-class Histogram:
+class Histogram(Struct):
     """Latencies of one kind of access (`runtime.statistics.words.latency_bucket`)."""
 
     counts: list[int] = field(default_factory=lambda: [0] * LATENCY_BUCKETS)
@@ -33,8 +32,7 @@ class Histogram:
     """The sum of all latencies."""
 
 
-@dataclass
-class Occupancy:
+class Occupancy(Struct):
     """How much each series held over time. ``sums``: a row for each interval, a column for each
     series, of what ``interval / SAMPLE_TICKS`` looks saw."""
 
@@ -43,8 +41,7 @@ class Occupancy:
     sums: npt.NDArray[np.int64]
 
 
-@dataclass
-class Counted:
+class Counted(Struct):
     """Of a run. ``machines``: tallies by machine, in the order of `TallyWord`; ``latencies``: by
     kind of access (`runtime.requesters.port.AccessKind`)."""
 

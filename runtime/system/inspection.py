@@ -7,8 +7,9 @@ nothing here changes anything, and the cost is paid by reports, not by runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from runtime.structures.tbe_table import TBETable, TimerTable
 from runtime.types.message import Message, kind_of
@@ -52,8 +53,7 @@ class Inspected(Protocol):
     def buffers(self) -> Mapping[str, MessageBuffer]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Struct, frozen=True):
     """The bytes of one line in one place.
 
     ``kind`` is ``cache``, ``tbe``, ``message`` or ``memory``; ``state`` that of the line, or what a

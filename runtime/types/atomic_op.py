@@ -6,8 +6,9 @@ them to its block. Invariant: operands, old and new values are unsigned and fit 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from runtime.types.enumeration import Enumeration
 
@@ -36,8 +37,7 @@ class AtomicKind(Enumeration):
     DEC: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class AtomicOp:
+class AtomicOp(Struct, frozen=True):
     """One operation. ``size`` is 4 or 8 bytes; ``compare`` is only used by ``CAS``."""
 
     kind: int

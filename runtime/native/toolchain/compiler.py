@@ -18,10 +18,11 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 FLAGS: Final = (
     "-std=c++20",
@@ -69,8 +70,7 @@ class NoCompiler(ToolchainError):
     """There is none on this machine."""
 
 
-@dataclass(frozen=True)
-class Compiler:
+class Compiler(Struct, frozen=True):
     """A compiler whose version is known. ``command``: what to run, arguments included."""
 
     command: tuple[str, ...]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
@@ -55,7 +56,7 @@ def sooner(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def limits(description: SystemDescription) -> Limits:
         found = usual(description)
-        return replace(found, work=found.work // FAST)
+        return structs.replace(found, work=found.work // FAST)
 
     monkeypatch.setattr(watchdog, "limits_of", limits)
 
