@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from protocols.compile_cache import compiler_digest, digest_of
 from protocols.loader import LoadedProtocol, ProtocolBroken, ProtocolMissing, compiled_protocol
-from runtime.native.toolchain.object_cache import CacheError, key_of, user_cache, write_all
+from runtime.native.toolchain.object_cache import key_of
+from slicc.text import private_files
 from slicc.text.data import json_text
 
 Unsent = dict[str, frozenset[tuple[str, str]]]
 """By machine: states and events."""
 
-_KIND: Final = "unsent"
-_ENTRY: Final = "cells.json"
+_MOST: Final = 100
+"""Answers that are kept, the last ones."""
 
 
 def unsent_cells(
@@ -32,13 +32,15 @@ def unsent_cells(
     preludes: Sequence[Path] = (),
 ) -> Unsent:
     """``present``: the machines that the systems have. Empty where the texts cannot be read."""
-    key = key_of(compiler_digest(), loaded.identity.digest, *sorted(present))
-    found = _kept(key)
+    name = f"unsent-{key_of(compiler_digest(), loaded.identity.digest, *sorted(present))}"
+    kept = private_files.load(name)
+    if kept is not None:
+        return _of_text(kept.decode())
+    found = _computed(loaded, present, include, preludes)
     if found is None:
-        found = _computed(loaded, present, include, preludes)
-        if found is None:
-            return {}
-        _keep(key, found)
+        return {}
+    text = json_text({machine: sorted(cells) for machine, cells in found.items()})
+    private_files.store(name, text.encode(), _MOST)
     return found
 
 
@@ -64,24 +66,8 @@ def _computed(
     return unsent(compiled.protocol, present)
 
 
-def _kept(key: str) -> Unsent | None:
-    try:
-        entry = user_cache().find(_KIND, key)
-        if entry is None:
-            return None
-        machines = json.loads((entry / _ENTRY).read_text(encoding="utf-8"))
-    except OSError:
-        return None
+def _of_text(text: str) -> Unsent:
     return {
-        name: frozenset((state, event) for state, event in cells)
-        for name, cells in machines.items()
+        machine: frozenset((state, event) for state, event in cells)
+        for machine, cells in json.loads(text).items()
     }
-
-
-def _keep(key: str, found: Unsent) -> None:
-    store = user_cache()
-    if store.note:
-        return  # it would be dropped before another run could find it
-    text = json_text({name: sorted(cells) for name, cells in found.items()})
-    with suppress(CacheError):
-        store.make(_KIND, key, lambda directory: write_all(directory, {_ENTRY: text}))

@@ -10,7 +10,6 @@ import pytest
 from protocols import unsent
 from protocols.loader import LoadedProtocol, load_protocol
 from protocols.unsent import unsent_cells
-from runtime.native.toolchain.object_cache import user_cache
 from slicc.analysis import sent
 from slicc.compiler import compile
 from tests.planted.bugs import BY_NAME
@@ -45,16 +44,18 @@ def test_it_depends_on_the_machines_that_are_there(loaded: LoadedProtocol) -> No
     assert whole == dict.fromkeys((*PRESENT, "DMA"), frozenset())
 
 
-def test_there_is_none_for_a_text_that_is_another_now(loaded: LoadedProtocol) -> None:
+def test_there_is_none_for_a_text_that_is_another_now(
+    loaded: LoadedProtocol, tmp_path: Path
+) -> None:
     changed = replace(loaded, identity=replace(loaded.identity, digest="0" * 16))
     assert unsent_cells(changed, PRESENT) == {}
     gone = replace(changed, texts=None, identity=replace(changed.identity, path="gone.slicc"))
     assert unsent_cells(gone, PRESENT) == {}
-    assert not list(user_cache().root.glob("unsent-*"))
+    assert not list(tmp_path.rglob("unsent-*"))
 
 
-def test_what_was_kept_and_is_damaged_is_made_anew(loaded: LoadedProtocol) -> None:
+def test_what_was_kept_and_is_damaged_is_made_anew(loaded: LoadedProtocol, tmp_path: Path) -> None:
     known = unsent_cells(loaded, PRESENT)
-    [entry] = user_cache().root.glob("unsent-*")
-    (entry / "cells.json").write_text("{}", encoding="utf-8")
+    [kept] = tmp_path.rglob("unsent-*")
+    kept.write_bytes(b"{}")
     assert unsent_cells(loaded, PRESENT) == known != {}
