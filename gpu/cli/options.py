@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final
 from gpu.device_limits import MOST_BANKS
 from gpu.wave_size import LANES
 from slicc.text.command.options import argument, between, option
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Format(StrEnum):

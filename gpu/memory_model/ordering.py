@@ -11,7 +11,6 @@ seq_cst operations, which are actions of each.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -28,6 +27,7 @@ from gpu.memory_model.relations import (
     reflexive,
     restricted,
 )
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Rules(StrEnum):

@@ -1,4 +1,4 @@
-"""Dataclasses with slots whose constructor is written when their first object is made.
+"""Dataclasses whose constructor is written when their first object is made.
 
 ``dataclasses`` writes and compiles up to six methods for a class when it is declared, a third of a
 millisecond; a command declares some two hundred and makes objects of few. Invariant: a class is
@@ -19,7 +19,7 @@ else:
 
     def dataclass(cls=None, /, **options):
         """The decorator; kinds of classes that are rare here are left to ``dataclasses``."""
-        if cls is not None or not {"slots"} <= options.keys() <= {"slots", "frozen", "kw_only"}:
+        if cls is not None or not options.keys() <= {"slots", "frozen", "kw_only"}:
             return dataclasses.dataclass(cls, **options)
         return lambda declared: _declared(declared, **options)
 
@@ -28,12 +28,15 @@ Method = Callable[..., Any]
 
 
 def _declared(
-    declared: type[Any], slots: bool, frozen: bool = False, kw_only: bool = False
+    declared: type[Any], slots: bool = False, frozen: bool = False, kw_only: bool = False
 ) -> type[Any]:
     bare = dataclasses.dataclass(slots=slots, kw_only=kw_only, init=False, repr=False, eq=False)
     declared.__doc__ = declared.__doc__ or declared.__name__  # else it is made of the signature
     made: type[Any] = bare(declared)
-    methods = _methods(made, frozen)
+    put = _PUT if not frozen else _PUT_INTO_SLOT if slots else _PUT_INTO_DICT
+    methods = _methods(made, put)
+    if slots:
+        methods |= _states(made)
     if frozen:
         methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     else:
@@ -44,14 +47,11 @@ def _declared(
     return made
 
 
-def _methods(made: type[Any], frozen: bool) -> dict[str, Method | None]:
-    fields = dataclasses.fields(made)
-    compared = _values([each.name for each in fields if each.compare])
-    kept = _values([each.name for each in fields])
-    puts = [getattr(made, each.name).__set__ for each in fields]
+def _methods(made: type[Any], put: str) -> dict[str, Method | None]:
+    compared = _values([each.name for each in dataclasses.fields(made) if each.compare])
 
     def __init__(self: Any, *values: Any, **named: Any) -> None:
-        made.__init__ = _constructor(made, frozen)
+        made.__init__ = _constructor(made, put)
         made.__init__(self, *values, **named)
 
     def __eq__(self: Any, other: object) -> bool:
@@ -63,6 +63,15 @@ def _methods(made: type[Any], frozen: bool) -> dict[str, Method | None]:
     def __hash__(self: Any) -> int:
         return hash(compared(self))
 
+    return {each.__name__: each for each in (__init__, __eq__, __hash__, _repr)}
+
+
+def _states(made: type[Any]) -> dict[str, Method]:
+    """How objects with slots are copied and kept."""
+    fields = dataclasses.fields(made)
+    kept = _values([each.name for each in fields])
+    puts = [getattr(made, each.name).__set__ for each in fields]
+
     def __getstate__(self: Any) -> object:
         return kept(self)
 
@@ -70,8 +79,7 @@ def _methods(made: type[Any], frozen: bool) -> dict[str, Method | None]:
         for put, value in zip(puts, state):
             put(self, value)
 
-    made_here = (__init__, __eq__, __hash__, __getstate__, __setstate__, _repr)
-    return {each.__name__: each for each in made_here}
+    return {each.__name__: each for each in (__getstate__, __setstate__)}
 
 
 def _values(names: list[str]) -> Callable[[Any], Any]:
@@ -81,14 +89,21 @@ def _values(names: list[str]) -> Callable[[Any], Any]:
     return lambda each: tuple([getattr(each, name) for name in names])
 
 
-def _constructor(made: type[Any], frozen: bool) -> Method:
-    """``__init__``, which puts its arguments past what refuses to set fields, if there is that."""
+_PUT = "self.{name} = {value}"
+_PUT_INTO_SLOT = "put_{name}(self, {value})"
+_PUT_INTO_DICT = "self.__dict__['{name}'] = {value}"
+"""The last two get past what refuses to set fields."""
+
+
+def _constructor(made: type[Any], put: str) -> Method:
+    """``__init__``. ``put``: how it sets a field."""
     known: dict[str, Any] = {"MISSING": dataclasses.MISSING}
     parameters: dict[bool, list[str]] = {False: [], True: []}
     lines = []
     for each in dataclasses.fields(made):
         name, value = each.name, each.name
-        known[f"put_{name}"] = getattr(made, name).__set__
+        if put is _PUT_INTO_SLOT:
+            known[f"put_{name}"] = getattr(made, name).__set__
         known[f"default_{name}"] = each.default
         optional = each.default is not dataclasses.MISSING
         if each.default_factory is not dataclasses.MISSING:
@@ -99,8 +114,7 @@ def _constructor(made: type[Any], frozen: bool) -> Method:
         elif optional:
             lines.append(f"    {name} = default_{name}")
         if each.init or optional:
-            put = f"put_{name}(self, {value})" if frozen else f"self.{name} = {value}"
-            lines.append(f"    {put}")
+            lines.append("    " + put.format(name=name, value=value))
     if hasattr(made, "__post_init__"):
         lines.append("    self.__post_init__()")
     named = ["*", *parameters[True]] if parameters[True] else []

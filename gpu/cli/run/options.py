@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from gpu.cli.options import Engine, KernelOptions, SourceOptions
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.device_limits import MOST_BANKS, MOST_UNITS
 from slicc.text.command.options import MISSING, argument, between, option
+from slicc.text.lazy_dataclass import dataclass
 
 
 class Trace(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from runtime.description import (
     SystemDescription,
     VariantDescription,
 )
+from slicc.text.lazy_dataclass import dataclass
 from tester.generator.generator import GeneratorConfig
 from tester.program.address_map import MapConfig
 from tester.scenario import machine_roles

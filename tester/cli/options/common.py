@@ -8,13 +8,13 @@ is imported here.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from slicc.text.command.options import byte_count, integer, option, seconds
+from slicc.text.lazy_dataclass import dataclass
 from tester.engines.choice import Choice
 from tester.limits import HISTORY_ROWS, LIMITS, SHOWN_ROWS
 

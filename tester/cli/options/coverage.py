@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from slicc.text.command.options import argument
+from slicc.text.lazy_dataclass import dataclass
 from tester.cli.options.common import Format, ProtocolOptions, output_option
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from slicc.text.command.options import argument, option
+from slicc.text.lazy_dataclass import dataclass
 from tester.cli.options.common import (
     ENGINE,
     RUN,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -19,6 +18,7 @@ from typing import Final
 from protocols.transition_texts import Cell, TransitionText
 from slicc.text.data import script_json
 from slicc.text.files import write_whole
+from slicc.text.lazy_dataclass import dataclass
 from slicc.text.markup import page_text
 from slicc.text.templates import render
 from tester.diagnosis.events.recording import Recording

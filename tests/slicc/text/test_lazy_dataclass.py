@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -36,6 +37,11 @@ class Theirs(BaseOfTheirs):
     many: list[int] = dataclasses.field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Plain:
+    kinds: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Mutable:
     count: int = 0
@@ -44,6 +50,22 @@ class Mutable:
 
     def __post_init__(self) -> None:
         self.twice = 2 * self.count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loose:
+    """Without slots: it keeps what it has worked out, and may be mixed."""
+
+    count: int = 1
+
+    @cached_property
+    def worked_out(self) -> list[int]:
+        return [0] * self.count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixed(Loose, Plain):
+    name: str
 
 
 def test_objects_show_and_compare_as_those_of_dataclasses() -> None:
@@ -93,3 +115,19 @@ def test_objects_survive_pickle_and_copies() -> None:
     ours = Ours("a", ("k",), [1], place=7)
     for again in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours), copy.copy(ours)):
         assert (again, again.place) == (ours, 7)
+    mixed = Mixed(name="a", kinds=("k",))
+    for same in (pickle.loads(pickle.dumps(mixed)), copy.deepcopy(mixed), copy.copy(mixed)):
+        assert same == mixed and hash(same) == hash(mixed)
+
+
+def test_objects_without_slots() -> None:
+    mixed = Mixed(name="a", count=2)
+    assert repr(mixed) == "Mixed(kinds=(), count=2, name='a')"
+    assert mixed.worked_out is mixed.worked_out == [0, 0]
+    assert mixed == Mixed(name="a", count=2) != dataclasses.replace(mixed, count=3)
+    assert Mixed.count == 1 and Loose() == Loose(count=1)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        mixed.count = 3  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        Mixed(count=2)  # type: ignore[call-arg]
+    assert Plain(("k",)).kinds == ("k",)
