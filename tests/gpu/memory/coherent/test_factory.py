@@ -64,4 +64,4 @@ def test_devices_of_one_process_share_what_is_compiled(
         choose_engine(loaded("GPU_VIPER"), EngineChoice.native, seed)
     stop_all()
     words = note.read_text().split()
-    assert [word for word in words if word != "none"] == ["-O0", "-O2"]
+    assert [word for word in words if word != "none"] == ["-O0", "-O3"]
