@@ -43,7 +43,7 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
         live.append(Execution(program, seed).live / agents)
     # Agents that target others' stores mostly wait, and so do many on few lines.
     waiting = ("relay", "system", "probe-crossing", "scarcity")
-    assert np.mean(live) >= (0.1 if name in waiting else 0.6)
+    assert np.mean(live) >= (0.2 if name in waiting else 0.6)
 
 
 def test_the_large_shapes_are_legal_too() -> None:
