@@ -40,9 +40,14 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
             assert verify(program) == []
         slots = int(np.diff(program.episode_first_action).sum()) * scenario.shape.lanes
         assert program.active().sum() > 0.3 * slots
-        live.append(Execution(program, seed).live / agents)
+        live.append(Execution(program, seed).live / (1 if name == "relay" else agents))
+    if name == "relay":
+        # Nearly every agent waits for another's store, so more agents are not more at once: 12
+        # units and only stores that are followed find more (docs/tester-programs.md, Profiles).
+        assert np.mean(live) >= 2.5
+        return
     # Agents that target others' stores mostly wait, and so do many on few lines.
-    waiting = ("relay", "system", "probe-crossing", "scarcity")
+    waiting = ("system", "probe-crossing", "scarcity")
     assert np.mean(live) >= (0.2 if name in waiting else 0.6)
 
 
