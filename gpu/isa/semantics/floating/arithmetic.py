@@ -16,7 +16,7 @@ from gpu.isa.fp_environment import PLAIN
 from gpu.isa.semantics.entry import Array, Environment, Semantics, define
 from gpu.isa.semantics.floating import soft_float
 from gpu.isa.semantics.floating.fma import fused_16, fused_32, fused_64
-from gpu.isa.semantics.floating.half import has_denormals
+from gpu.isa.semantics.floating.half import may_be_flushed
 from gpu.isa.wave_registers import FloatMode
 
 
@@ -56,13 +56,22 @@ def _subtract_reversed_exactly(a: Array, b: Array, environment: int) -> Array:
 
 def _multiply_add_half(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
     """Two roundings, and denormals are flushed whatever the mode says."""
-    if mode.round_64 == 0:
-        product = np.multiply(a, b)
-        total = np.add(product, c)
-        if not any(has_denormals(value) for value in (a, b, c, product, total)):
-            return total
-    product = soft_float.multiply(a, b, mode.round_64)
-    return soft_float.add(product, c, mode.round_64)
+    if mode.round_64:
+        return _multiply_add_exactly(a, b, c, mode.round_64)
+    product = np.multiply(a, b)
+    total: Array = np.add(product, c)
+    small = may_be_flushed(total)
+    for value in (a, b, c, product):
+        small = np.logical_or(small, may_be_flushed(value))
+    if 1 in small.tobytes():
+        lanes = np.flatnonzero(small)
+        a, b, c = (np.broadcast_to(operand, total.shape)[lanes] for operand in (a, b, c))
+        total[lanes] = _multiply_add_exactly(a, b, c, mode.round_64)
+    return total
+
+
+def _multiply_add_exactly(a: Array, b: Array, c: Array, environment: int) -> Array:
+    return soft_float.add(soft_float.multiply(a, b, environment), c, environment)
 
 
 def _binary(name: str, function: Callable[..., Array]) -> dict[str, Semantics]:

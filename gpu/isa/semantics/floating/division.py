@@ -8,6 +8,7 @@ takes the scaling back as its mask says; v_div_fixup inserts the results for spe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,18 +37,21 @@ class _Width(NamedTuple):
     def bias(self) -> int:
         return 127 if self.fraction_bits == 23 else 1023
 
-    def moderation(self) -> Callable[[Array, Array], bool]:
+    def moderation(self) -> Callable[..., bool]:
         """A test whether no lane needs care: numerators and denominators, and so quotients, are
-        far enough from the ends of the range."""
+        numbers far enough from the ends of the range."""
         reach = self.near_overflow // 2 - 1
         one = constant(1, self.unsigned)
         least = constant((self.bias - reach) << self.fraction_bits + 1, self.unsigned)
         span = constant(2 * reach << self.fraction_bits + 1, self.unsigned)
 
-        def moderate(a: Array, b: Array) -> bool:
-            above_a = np.subtract(np.left_shift(a.view(self.unsigned), one), least)
-            above_b = np.subtract(np.left_shift(b.view(self.unsigned), one), least)
-            return 0 not in np.less(np.maximum(above_a, above_b), span).tobytes()
+        def above(a: Array) -> Array:
+            distance: Array = np.subtract(np.left_shift(a.view(self.unsigned), one), least)
+            return distance
+
+        def moderate(*numbers: Array) -> bool:
+            furthest = reduce(np.maximum, map(above, numbers))
+            return 0 not in np.less(furthest, span).tobytes()
 
         return moderate
 
@@ -80,7 +84,7 @@ def _scale(width: _Width) -> Callable[[Array, Array, Array], tuple[Array, Array]
         return np.less(above, below)
 
     def scale(value: Array, denominator: Array, numerator: Array) -> tuple[Array, Array]:
-        if moderate(denominator, numerator):
+        if moderate(value, denominator, numerator):
             return value, np.zeros(value.shape, np.bool_)
         return scale_some(value, denominator, numerator)
 

@@ -10,11 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from gpu.isa.fp_environment import PLAIN
-from gpu.isa.semantics.entry import Array, Environment
+from gpu.isa.semantics.entry import Array, Environment, constant
 from gpu.isa.semantics.floating import soft_float
 from gpu.isa.wave_registers import FloatMode
 
 _SMALLEST_NORMAL: Final = 2.0**-14
+_MAGNITUDE: Final = constant(0x7FFF, np.uint16)
+_SMALLEST_NORMAL_BITS: Final = constant(0x400, np.uint16)
+_ONE: Final = constant(1, np.uint16)
 
 
 def flushed(a: Array) -> Array:
@@ -23,10 +26,11 @@ def flushed(a: Array) -> Array:
     return np.where(small, np.copysign(a.dtype.type(0), a), a)
 
 
-def has_denormals(a: Array) -> bool:
-    """Whether any 16-bit number is denormal."""
-    small = np.less(np.absolute(a), np.float16(_SMALLEST_NORMAL))
-    return 1 in np.not_equal(small, np.equal(a, 0)).tobytes()
+def may_be_flushed(a: Array) -> Array:
+    """Which 16-bit numbers are denormal, or the smallest normal one, to which a product that is
+    tiny may have been rounded."""
+    magnitude = np.bitwise_and(a.view(np.uint16), _MAGNITUDE)
+    return np.less(np.subtract(magnitude, _ONE), _SMALLEST_NORMAL_BITS)
 
 
 def widened(mode: FloatMode, a: Array) -> Array:

@@ -114,6 +114,15 @@ def test_multiply_add_rounds_twice_and_flushes_whatever_the_mode(kind: str, roun
         _check(f"v_{stem}_{kind}", arrays, wanted, _mode(rounding, denormals))
 
 
+@pytest.mark.parametrize("kind", ["f16", "f32"])
+def test_a_product_that_is_tiny_before_it_becomes_normal_is_flushed(kind: str) -> None:
+    least = np.finfo(ieee.NUMPY[kind]).smallest_normal
+    eps = np.finfo(ieee.NUMPY[kind]).eps
+    a, b = (np.full(8, value, ieee.NUMPY[kind]) for value in (1 - eps / 2, least))
+    zero = np.zeros(8, ieee.NUMPY[kind])
+    _check(f"v_mad_{kind}", [a, b, zero], zero, _mode(0, 0))
+
+
 @pytest.mark.parametrize("denormals", DENORMALS)
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_conversions_between_floating_types(rounding: int, denormals: int) -> None:
