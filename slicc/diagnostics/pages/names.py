@@ -181,6 +181,15 @@ CODES: tuple[Code, ...] = (
         "enumeration(Kind) { Ask; Answer; Ask; }",
         "enumeration(Kind) { Ask; Answer; }",
     ),
+    Code(
+        "reserved-member",
+        "a state, event or member of an enumeration that is called `NUM`",
+        what="`NUM` stands behind the last member of every enumeration: the number of its members, "
+        "and the value\nof a variable or field that has none yet.",
+        why="It could not be told from a member of this name.",
+        example="enumeration(Kind) { Ask; Answer; NUM; }",
+        instead="enumeration(Kind) { Ask; Answer; Number; }",
+    ),
     _duplicate(
         "action",
         "in the machine",

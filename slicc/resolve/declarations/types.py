@@ -25,6 +25,8 @@ from slicc.syntax import nodes as syntax
 from slicc.text.suggest import suggest
 
 _MACHINE_ONLY = {"State", "Event", "RequestType", "TBE"}
+_NO_MEMBER = "NUM"
+"""Stands behind the members of each enumeration: their number, and "no value yet"."""
 
 
 def declare_types(scope: GlobalScope, declarations: Iterable[syntax.Declaration]) -> None:
@@ -101,6 +103,13 @@ def _declare_enumeration(scope: GlobalScope, node: syntax.Enumeration) -> None:
 def _add_member(
     scope: GlobalScope, owner: str, members: dict[str, syntax.Name], name: syntax.Name
 ) -> None:
+    if name.text == _NO_MEMBER:
+        scope.sink.error(
+            "reserved-member",
+            f"`{owner}` cannot have a member `{_NO_MEMBER}`",
+            name.span,
+            "every enumeration has it, behind its last member",
+        )
     first = members.get(name.text)
     if first is None:
         members[name.text] = name
@@ -121,7 +130,7 @@ def _default_member(
     """The member that ``default="Type_Member"`` names, else ``NUM``."""
     pair = pairs.find("default")
     if pair is None:
-        return "NUM"
+        return _NO_MEMBER
     known = list(members)
     prefixes = [f"{name}_"]
     if scope.machine is not None:
@@ -140,7 +149,7 @@ def _default_member(
             or did_you_mean(wanted, known)
         ),
     )
-    return "NUM"
+    return _NO_MEMBER
 
 
 def _match_library_enumeration(

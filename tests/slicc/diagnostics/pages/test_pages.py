@@ -90,6 +90,7 @@ FRAMES: Final[dict[str, Frame]] = {
     "duplicate-state": frame("states", "M, AccessPermission:Busy"),
     "duplicate-event": frame("events", "again"),
     "duplicate-enum-member": frame("types"),
+    "reserved-member": frame("types"),
     "duplicate-action": frame("actions", '"t"'),
     "duplicate-short-name": frame("actions", "s_stop"),
     "duplicate-port": frame("ports", "in_port(reply,"),
