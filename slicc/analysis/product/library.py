@@ -66,9 +66,11 @@ def _only_line(here: bool) -> None:
 
 
 def requester_call(step: Step, method: str, arguments: list[Value]) -> Value:
-    """A method of a sequencer, coalescer or DMA engine: an answer ends the request."""
+    """A method of a sequencer, coalescer or DMA engine: an answer ends the request. That an older
+    store is complete is none."""
     if method.endswith("Callback") or "Callback_" in method:
-        if method.startswith(("read", "write", "atomic", "ack", "data")) and LINE in arguments:
+        ends = method.startswith(("read", "write", "atomic", "ack", "data"))
+        if ends and method != "writeCompleteCallback" and LINE in arguments:
             step.answered = True
         return None
     return UNKNOWN

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
 from slicc.analysis.product.exploration import Draws, Exploration, Findings
+from slicc.analysis.product.library import requester_call
 from slicc.analysis.product.machine import models_of
-from slicc.analysis.product.values import DATA, UNKNOWN, freeze, thaw
+from slicc.analysis.product.values import DATA, LINE, OTHER_LINE, UNKNOWN, freeze, thaw
 from slicc.compiler import compile_text
 from tests.slicc.analysis.small_protocol import SMALL
 
@@ -77,3 +83,20 @@ def test_what_only_an_external_function_knows_is_unknown() -> None:
     found = walked("int partsOf(Addr a);\n" + count)
     assert ("L1Cache", "W", "LastPart") in found.met
     assert found.happenings == []
+
+
+@pytest.mark.parametrize(
+    ("method", "line", "ends"),
+    [
+        ("readCallback", LINE, True),
+        ("readCallback", OTHER_LINE, False),
+        ("writeCallback", LINE, True),
+        # Of an older store, while a load of the line may be outstanding.
+        ("writeCompleteCallback", LINE, False),
+        ("invTCPCallback", LINE, False),
+    ],
+)
+def test_an_answer_about_the_line_ends_the_request(method: str, line: Any, ends: bool) -> None:
+    step: Any = SimpleNamespace(answered=False)
+    requester_call(step, method, [line])
+    assert step.answered is ends
