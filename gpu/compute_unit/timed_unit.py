@@ -332,14 +332,14 @@ class TimedUnit(PreemptableResidents[PipelinedWave]):
         self._count(wave, decoded)
         if wave.pc != end:
             self._fetch.flush(wave)
-            if wave.pc < place:
+            if wave.pc <= place:
                 self._went_back(wave)
         elif wave.fetching < 0 and wave.fetched - end <= self._fetch.low:
             self._fetch.want(wave)
         return True
 
     def _went_back(self, wave: PipelinedWave) -> None:
-        """A backward branch: where a wave that waits for ever can be detected."""
+        """A branch backwards or to itself: where a wave that waits for ever can be detected."""
         self._count_executed(wave)
         if self.hang_detector.observing and wave.within(ALL_RETURNED):
             self.hang_detector.state(wave)

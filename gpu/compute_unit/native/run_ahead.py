@@ -425,7 +425,7 @@ class Ahead:
             left -= stretch.count
             if wave.pc != stretch.end:
                 fetched = 0  # its buffer will be empty then
-                if wave.pc < start and self._hang_detector.observing:
+                if wave.pc <= start and self._hang_detector.observing:
                     break
         return b"".join(out)
 

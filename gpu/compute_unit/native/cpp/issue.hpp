@@ -81,7 +81,7 @@ inline void note_executed(IssueEngine& f, Wave& w) {
     note(f, Entry::EXECUTED, number_of(f, w), static_cast<u32>(since));
 }
 
-// A backward branch. BACK: Python is notified at once.
+// A branch backwards or to itself. BACK: Python is notified at once.
 inline Reason went_back(IssueEngine& f, Wave& w) {
     note_executed(f, w);
     return f.state->observe ? Reason::BACK : Reason::REACHED;
@@ -95,7 +95,7 @@ inline Reason issue_bound(IssueEngine& f, Unit& u, Simd& simd, Wave& w, const Re
     count(u, w, r);
     if (r.next != r.end) {
         flush(f, w);
-        if (r.next < from) return went_back(f, w);
+        if (r.next <= from) return went_back(f, w);
     } else {
         want(f, w);
     }

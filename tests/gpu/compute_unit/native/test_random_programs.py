@@ -15,6 +15,7 @@ from gpu.memory.coherent import native_backend
 from gpu.memory.coherent.coherent_memory import CoherentMemory
 from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
 from runtime.native.plan import Capacities
+from tests.gpu.compute_unit.machine_code import code
 from tests.gpu.compute_unit.native.random_programs import Writer, program
 from tests.gpu.compute_unit.native.units import Outcome, Setup, library, run
 from tests.gpu.memory.coherent.streams import opened
@@ -171,6 +172,15 @@ def test_a_return_without_a_trap_handler() -> None:
     expected, found = both(Setup(bytes.fromhex("000080bf001f80be"), groups=1, items=64), 0)
     assert found.faults == expected.faults and len(found.faults) == 1
     assert "only a trap handler returns from an exception" in found.faults[0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"), [(None, "every wave repeats"), (100, "100 wave instructions have run")]
+)
+def test_a_wave_that_branches_to_itself_is_found(limit: int | None, words: str) -> None:
+    setup = Setup(code("goes_nowhere"), groups=1, items=64, patience=200, limit=limit)
+    for outcome in both(setup, 0):
+        assert len(outcome.faults) == 1 and words in outcome.faults[0]
 
 
 @pytest.mark.slow

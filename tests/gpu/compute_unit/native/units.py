@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpu.compute_unit.hang_detector import HangDetector
+from gpu.compute_unit.hang_detector import PATIENCE, HangDetector
 from gpu.compute_unit.native.ctypes_api import issue_engine_library
 from gpu.compute_unit.native.issue_engine import IssueEngine, can_steer
 from gpu.compute_unit.pipeline.arbitration import POLICIES
@@ -31,7 +31,7 @@ RESULTS = 1 << 12
 @dataclass
 class Setup:
     """The parameters of a run. ``stops``: the loop returns after so many ticks; what the host
-    does ``meanwhile``."""
+    does ``meanwhile``; ``patience`` and ``limit`` of the hang detector."""
 
     code: bytes
     generation: Generation = Generation.GFX8
@@ -43,6 +43,8 @@ class Setup:
     stops: int | None = None
     buffer: int = 1 << 16
     meanwhile: Callable[[CoherentMemory], None] = lambda memory: None
+    patience: int = PATIENCE
+    limit: int | None = None
 
 
 @dataclass
@@ -90,7 +92,8 @@ def run(setup: Setup, memory: CoherentMemory, ahead: bool) -> Outcome:
     bench.listener = places = Places(memory)
     words = np.arange(setup.buffer // 4, dtype=np.uint32) * np.uint32(2654435761)
     buffer = bench.buffer(words)
-    limits, hang_detector, policy = Limits(), HangDetector(), POLICIES[setup.policy]
+    limits, policy = Limits(), POLICIES[setup.policy]
+    hang_detector = HangDetector(setup.patience, limit=setup.limit)
     units: Any
     mover: Mover
     if ahead:
