@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from msgspec.structs import replace
 
 from runtime.controller.protocol_info import ProtocolInfo
-from runtime.description import AgentsDescription, RequesterDescription, SystemDescription
+from runtime.description import AgentsDescription, SystemDescription
 from runtime.description.inference import COALESCERS, unsized
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.requesters.dma_sequencer import DMASequencer
@@ -46,6 +46,7 @@ _NOTHING: Final = -1
 """In place of an event: the port does not say."""
 _REFUSALS: Final = (ErrorKind.PANIC, ErrorKind.ASSERTION)
 _LINE_ONLY: Final = frozenset({"line"})
+_SCOPES: Final = frozenset({"isGLCSet", "isSLCSet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Accepted:
     fetches: bool = False
     flushes: bool = False
     atomics: bool = True
+    scopes: bool = True
+    """Its text looks at the bits that say which caches a request bypasses."""
     evictions: bool = True
     """The replacements by which an acquire empties the cache."""
     ways: frozenset[str] = _LINE_ONLY
@@ -111,16 +114,16 @@ def _ask(requester: Any) -> Accepted | None:
     fetches = events["IFETCH"] in (special if loads else handled)
     if not loads and not fetches:
         return None
+    called = called_functions(type(requester.controller))
     return Accepted(
         loads=loads,
         stores=events["ST"] is not None,
         fetches=fetches,
         flushes=events["FLUSH"] in special,
         atomics=events["ATOMIC_RETURN"] in special,
+        scopes=not _SCOPES.isdisjoint(called),
         evictions=events["REPLACEMENT"] in special - {events["IFETCH"]},
-        ways=_ways(events, called_functions(type(requester.controller)))
-        if isinstance(requester, Sequencer)
-        else _LINE_ONLY,
+        ways=_ways(events, called) if isinstance(requester, Sequencer) else _LINE_ONLY,
     )
 
 
@@ -228,12 +231,18 @@ def fitted(
                     requesters[other] = replace(each, invalidates=None)
         if fetches != described.fetch:
             requesters[name] = replace(requesters[name], fetch=True)
-        lacking = {"stores": known.stores, "atomics": known.atomics or not _adds(described)}
+        coalesces = described.class_name in COALESCERS
+        # A sequencer makes atomic operations of loads and stores; scopes are those of a GPU.
+        lacking = {
+            "stores": known.stores,
+            "atomics": known.atomics or not coalesces,
+            "scopes": known.scopes or not coalesces,
+        }
         for group, agent in list(agents.items()):
             if agent.requester != name:
                 continue
             new = [what for what, there in lacking.items() if not (there or what in agent.without)]
-            if walks and not known.evictions and not _adds(described):
+            if walks and not known.evictions and not coalesces:
                 del agents[group]
                 notes.append(f"nothing drives {described.machine}: no acquire can empty it")
             elif new and not fetches:
@@ -244,8 +253,3 @@ def fitted(
     handovers = tuple(h for h in written.handovers if {h.giver, h.taker} <= agents.keys())
     changed = replace(written, requesters=requesters, agents=agents, handovers=handovers)
     return changed, "; ".join(dict.fromkeys(notes))
-
-
-def _adds(requester: RequesterDescription) -> bool:
-    """Whether it sends atomic operations: a sequencer makes its own of loads and stores."""
-    return requester.class_name in COALESCERS

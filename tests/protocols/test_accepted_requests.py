@@ -22,12 +22,14 @@ from tests.planted.run import fast_engine
 
 LINKED = frozenset({"line", "linked"})
 SHIPPED = {
-    ("MI", "cpu"): Accepted(fetches=True, atomics=False, evictions=False, ways=LINKED),
-    ("MSI", "cpu"): Accepted(atomics=False, evictions=False, ways=LINKED),
+    ("MI", "cpu"): Accepted(
+        fetches=True, atomics=False, scopes=False, evictions=False, ways=LINKED
+    ),
+    ("MSI", "cpu"): Accepted(atomics=False, scopes=False, evictions=False, ways=LINKED),
     ("GPU_VIPER", "gpu"): Accepted(fetches=True, flushes=True),
-    ("GPU_VIPER", "instructions"): Accepted(stores=False, atomics=False),
+    ("GPU_VIPER", "instructions"): Accepted(stores=False, atomics=False, scopes=False),
     ("GPU_VIPER_APU", "second"): Accepted(
-        fetches=True, atomics=False, evictions=False, ways=LINKED
+        fetches=True, atomics=False, scopes=False, evictions=False, ways=LINKED
     ),
 }
 
@@ -95,6 +97,14 @@ def test_a_cache_without_atomics_gets_none(tmp_path: Path) -> None:
     assert coverage.hit > 10
 
 
+def test_a_coalescer_whose_machine_looks_at_no_scope_gets_none() -> None:
+    protocol = load_protocol("GPU_VIPER")
+    known = replace(protocol.accepted["gpu"], scopes=False)
+    changed, note = fitted(protocol.written, protocol.description, {"gpu": known})
+    assert changed.agents["gpu"].without == ("scopes",)
+    assert note == "TCP accepts no scopes"
+
+
 def starter(directory: Path, file: str, *edits: tuple[str, str]) -> LoadedProtocol:
     """The protocol that `slicc new` writes, with changes."""
     with redirect_stdout(StringIO()):
@@ -114,7 +124,9 @@ ACCESS = "          trigger(Event:Access, in_msg.LineAddress, entry);\n"
 def test_what_ends_in_an_error_is_not_accepted(tmp_path: Path) -> None:
     check = "          assert(in_msg.Type != RubyRequestType:ST);\n"
     protocol = starter(tmp_path, "Mine-cache.sm", (ACCESS, check + ACCESS))
-    assert protocol.accepted["cpu"] == Accepted(stores=False, atomics=False, evictions=False)
+    assert protocol.accepted["cpu"] == Accepted(
+        stores=False, atomics=False, scopes=False, evictions=False
+    )
     assert protocol.description.agents["cpu"].without == ("stores",)
     assert protocol.note == "L1Cache accepts no stores"
 
