@@ -136,7 +136,7 @@ def _how_it_came(failure: Failure, history_rows: int) -> list[Block]:
     blocks: list[Block] = []
     if finding.address >= 0:
         blocks.append((f"copies of {finding.address:#x} now", _copies(failure)))
-    if finding.verdict is Verdict.HANG:
+    if finding.verdict in (Verdict.HANG, Verdict.RUNAWAY):
         driver = run.read_back or run.driver
         holding = Holding(failure.history.events)
         graph = wait_graph(driver, run.checker, run.system, run.program.line_size, holding)

@@ -17,6 +17,7 @@ from runtime.system import watchdog
 from runtime.system.system import build_system
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
+from tester.diagnosis.failure_report import render
 from tester.execution.leg import LegRun
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.program.replay_file import Leg
@@ -89,6 +90,20 @@ def test_a_runaway_ends_alike_on_both_engines_and_is_named(
     assert error.location or "[Solo.sm:" in error.message
     mine = equality.named(native.error, compiled[0], leg)
     assert equality.words_of(mine) == equality.words_of(error)
+
+
+def test_a_report_says_what_is_waited_for(
+    compiled: Compiled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deadlock whose messages are tried again every cycle ends like this, too."""
+    sooner(monkeypatch)
+    leg = leg_of(compiled[0], "negative acknowledgement")
+    campaign = Campaign(compiled[0], Options(leg.seed, 60))
+    run, finding = campaign.run_leg(leg)
+    assert finding is not None
+    report = render(campaign.explain(leg, run, finding))
+    waiting = report[report.index("who waits for whom") : report.index("history of")]
+    assert "no answer" in waiting and "in L1Cache0.mandatoryQueue" in waiting
 
 
 def test_the_protocol_passes_when_nothing_runs_away(compiled: Compiled) -> None:
