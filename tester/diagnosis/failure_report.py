@@ -321,11 +321,11 @@ def _version(version: Version | None, failure: Failure) -> str:
     if record is None:
         return f"{text}: not issued yet"
     index = record.request.lanes.index(version.lane)
-    accepted, complete = record.answered[index], record.completed[index]
-    return (
-        f"{text}: issued {record.request.issued:,}, accepted {_tick(accepted)}, "
-        f"complete {_tick(complete)}"
-    )
+    text = f"{text}: issued {record.request.issued:,}"
+    answered = _tick(record.answered[index])
+    if record.request.kind != AccessKind.STORE:  # an atomic is complete when it is answered
+        return f"{text}, answered {answered}"
+    return f"{text}, accepted {answered}, complete {_tick(record.completed[index])}"
 
 
 def _tick(tick: int) -> str:

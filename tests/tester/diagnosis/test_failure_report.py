@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from protocols.identity import ProtocolIdentity
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
+from runtime.types.atomic_op import AtomicKind
 from tester.diagnosis.events.history import History, lane_list
 from tester.diagnosis.failure_report import Failure, in_question, refine, render
 from tester.diagnosis.likely_causes import likely_causes
@@ -16,7 +20,7 @@ from tester.diagnosis.value_attribution import is_foreign, judge_bytes, misplace
 from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
 from tester.program.expectations import derive
-from tester.program.program import INACTIVE, LOAD, STORE, AgentSpec, Program
+from tester.program.program import ATOMIC, INACTIVE, LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import Leg
 from tests.tester.execution.fake_system import FakeSystem, Fault
 
@@ -109,6 +113,16 @@ def test_a_stale_read_word_for_word() -> None:
     report = failure(Fault("stale value"))
     text = render(report).replace(report.leg.digest(), "ffffffffffff")
     assert text == STALE
+
+
+def test_an_atomic_is_complete_when_it_is_answered() -> None:
+    program = hand_over()
+    kinds = np.array([STORE, ATOMIC, LOAD], program.action_kind.dtype)
+    ops = np.array([0, AtomicKind.EXCHANGE, 0], program.action_op.dtype)
+    program = derive(replace(program, action_kind=kinds, action_op=ops))
+    text = render(failure(Fault("stale value"), program))
+    (expected,) = (line for line in text.splitlines() if "  expected 0x" in line)
+    assert re.fullmatch(r".*version 2.*: issued \d+, answered \d+", expected)
 
 
 @pytest.mark.parametrize(
