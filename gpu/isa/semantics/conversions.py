@@ -1,6 +1,7 @@
 """Conversions between types.
 
-To an integer: towards zero, values out of range become the nearest bound, NaN becomes 0.
+To an integer: towards zero, values out of range become the nearest bound, NaN becomes 0. Where a
+denormal of 32 bits may become another integer than 0, MODE says whether it is flushed first.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ def _to_u16(a: Array) -> Array:
 
 
 def _to_nearest_up(a: Array) -> Array:
-    """The nearest integer, the upper one when two are as near."""
+    """The nearest integer, the upper one when two are as near.
+
+    A sum that is not exact is near 1/2, so the floor is 0 in every rounding.
+    """
     return _to_i32(np.floor(np.add(a.astype(np.float64), 0.5)))
 
 
@@ -173,7 +177,7 @@ def _insert_byte(mode: FloatMode, a: Array, position: Array, rest: Array) -> Arr
 
 _PLAIN: Final = Environment.PLAIN
 _SINGLE: Final = Environment.SINGLE
-_insert: Final = define(_insert_byte, "f32 u32 b32 -> b32", _PLAIN, takes_mode=True)
+_insert: Final = define(_insert_byte, "f32 u32 b32 -> b32", _SINGLE, takes_mode=True)
 
 SEMANTICS: Final[dict[str, Semantics]] = {
     "v_cvt_f32_i32": define(_to_single, "i32 -> f32", _SINGLE),
@@ -186,8 +190,8 @@ SEMANTICS: Final[dict[str, Semantics]] = {
     "v_cvt_u32_f32": define(_to_u32, "f32 -> u32", _PLAIN),
     "v_cvt_i32_f64": define(_to_i32, "f64 -> i32", _PLAIN),
     "v_cvt_u32_f64": define(_to_u32, "f64 -> u32", _PLAIN),
-    "v_cvt_rpi_i32_f32": define(_to_nearest_up, "f32 -> i32", _PLAIN),
-    "v_cvt_flr_i32_f32": define(_to_floor, "f32 -> i32", _PLAIN),
+    "v_cvt_rpi_i32_f32": define(_to_nearest_up, "f32 -> i32", _SINGLE),
+    "v_cvt_flr_i32_f32": define(_to_floor, "f32 -> i32", _SINGLE),
     "v_cvt_off_f32_i4": define(_four_bits, "b32 -> f32"),
     **{f"v_cvt_f32_ubyte{number}": define(_byte(number), "u32 -> f32") for number in range(4)},
     "v_cvt_f16_f32": define(to_half, "f32 -> f16", _PLAIN, takes_mode=True),

@@ -54,12 +54,27 @@ def test_to_integer_saturates_and_makes_zero_of_nan(name: str) -> None:
     values = np.concatenate([values, edges, np.nextafter(edges, dtype(np.inf)),
                              np.nextafter(edges, dtype(-np.inf))])  # fmt: skip
     wanted = [_saturated(value, TO_INTEGER[name], limits) for value in values.tolist()]
-    for bits in (0x3C0, 0x005):
+    for bits in (0x3F0, 0x035):
         assert run(name, values, mode=FloatMode(bits)).tolist() == wanted
     moderate = values[np.abs(values) < 1000]
-    assert run(name, moderate).tolist() == [
+    assert run(name, moderate, mode=FloatMode(0x3F0)).tolist() == [
         _saturated(value, TO_INTEGER[name], limits) for value in moderate.tolist()
     ]
+
+
+@pytest.mark.parametrize("rounding", range(4))
+@pytest.mark.parametrize("name", ["v_cvt_flr_i32_f32", "v_cvt_rpi_i32_f32"])
+def test_the_floor_of_a_denormal_is_that_of_zero_where_the_mode_flushes_it(
+    name: str, rounding: int
+) -> None:
+    """As for `v_floor_f32`. Other numbers do not depend on MODE."""
+    denormals = np.array([1, 0x7F_FFFF, 0x8000_0001, 0x807F_FFFF], np.uint32).view(np.float32)
+    others = np.array([0x80_0000, 0x8080_0000, 0x3EFF_FFFF, 0xBF00_0001], np.uint32)
+    values = np.concatenate([denormals, others.view(np.float32)])
+    exactly = [TO_INTEGER[name](value) for value in values.tolist()]
+    assert run(name, values, mode=FloatMode(rounding | 0x30)).tolist() == exactly
+    flushing = run(name, values, mode=FloatMode(rounding | 0xC0)).tolist()
+    assert flushing == [0, 0, 0, 0, *exactly[4:]]
 
 
 def test_bytes_and_nibbles_become_numbers() -> None:
@@ -108,12 +123,15 @@ def test_packing_fractions(name: str, least: int, scale: int, kind: Any) -> None
 @pytest.mark.parametrize(("rounding", "function"), list(enumerate(
     (round, math.ceil, math.floor, math.trunc)
 )))  # fmt: skip
-def test_inserting_a_byte(name: str, rounding: int, function: Any) -> None:
+@pytest.mark.parametrize("kept", [False, True])
+def test_inserting_a_byte(name: str, rounding: int, function: Any, kept: bool) -> None:
     rng = np.random.default_rng(rounding)
     values = np.concatenate([specials("f32"), np.arange(-8, 520, dtype=np.float32) / 2])
     place, rest = (random("u32", len(values), rng) for _ in range(2))
-    got = run(name, values, place, rest, mode=FloatMode(rounding)).tolist()
+    got = run(name, values, place, rest, mode=FloatMode(rounding | 0x30 * kept)).tolist()
     limits = np.iinfo(np.uint8)
+    if not kept:
+        values = np.where(np.absolute(values) < 2.0**-126, np.float32(0), values)
     for value, position, old, result in zip(values.tolist(), place.tolist(), rest.tolist(), got):
         shift = 8 * (position & 3)
         byte = _saturated(value, function, limits)
