@@ -233,7 +233,11 @@ def _piece(offsets: Addresses, size: int) -> int:
 
 
 def buffer_parts(instruction: Instruction) -> FindParts:
-    """Parts of a MUBUF access: base, stride and bounds from a V#, offsets from the instruction."""
+    """Parts of a MUBUF access: base, stride and bounds from a V#, offsets from the instruction.
+
+    Loads and stores of several dwords are within bounds dword by dword, all other accesses as a
+    whole (GCN3 and Vega instruction set architectures, "Range checking").
+    """
     fields = instruction.fields
     resource = 4 * fields["srsrc"]
     scalar = scalar_source(fields["soffset"])
@@ -241,6 +245,7 @@ def buffer_parts(instruction: Instruction) -> FindParts:
     indexed, offset_given = bool(fields["idxen"]), bool(fields["offen"])
     vaddr = fields["vaddr"]
     offset_register = vaddr + 1 if indexed else vaddr
+    several = "_dwordx" in instruction.name
 
     def find(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
         words = wave.sgprs[resource : resource + 4]
@@ -252,7 +257,7 @@ def buffer_parts(instruction: Instruction) -> FindParts:
             index += wave.vgprs[vaddr][lanes]
         if words[3] >> 23 & 1:
             index += lanes.astype(np.uint64)
-        return Buffer(words).parts(index, offsets, scalar(wave), size)
+        return Buffer(words).parts(index, offsets, scalar(wave), size, 4 if several else size)
 
     return find
 
@@ -271,19 +276,34 @@ class Buffer:
         self.index_stride = 8 << (words[3] >> 21 & 3)
 
     def parts(
-        self, index: Addresses, offsets: Addresses, scalar: int, size: int
+        self, index: Addresses, offsets: Addresses, scalar: int, size: int, unit: int
     ) -> list[AccessPart]:
-        """The lanes within bounds; others load zero and store nothing.
+        """The bytes within bounds; others load zero and are not stored.
+
+        Each ``unit`` bytes of a lane are checked on their own. Offsets ascend, so the first ones
+        are within bounds; lanes that have as many share their parts.
+        """
+        if self._inside(index, offsets, scalar, size).all():
+            return self._placed(index, offsets, scalar, size, None)
+        within = np.zeros(len(index), np.intp)
+        ends = range(unit, size + 1, unit)
+        for end in ends:
+            within[self._inside(index, offsets, scalar, end)] = end
+        parts: list[AccessPart] = []
+        for end in ends:
+            rows = np.flatnonzero(within == end)
+            if len(rows):
+                parts += self._placed(index[rows], offsets[rows], scalar, end, rows)
+        return parts
+
+    def _placed(
+        self, index: Addresses, offsets: Addresses, scalar: int, size: int, rows: Lanes | None
+    ) -> list[AccessPart]:
+        """The first ``size`` bytes of some lanes.
 
         A swizzled access of more than one element is cut into dwords, or into bytes when they
         are not aligned.
         """
-        inside = self._inside(index, offsets, scalar, size)
-        rows = None if inside.all() else np.flatnonzero(inside)
-        if rows is not None:
-            index, offsets = index[rows], offsets[rows]
-            if not len(rows):
-                return []
         base = np.uint64(self.base + scalar & (1 << 48) - 1)
         if not self.swizzled:
             return [AccessPart(base + offsets + index * np.uint64(self.stride), size, rows)]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from gpu.compute_unit.memory_ops.access_shape import movement_of
-from gpu.compute_unit.wave.lane_values import LaneError
+from gpu.compute_unit.wave.lane_values import LaneError, lanes_of
+from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.generation import Generation
 from gpu.memory.flat_memory import FlatMemory
 from gpu.wave_size import LANES
@@ -235,6 +238,71 @@ def test_a_buffer_ends_at_its_records() -> None:
     stored = np.frombuffer(memory.read(address, 512), np.uint32)
     assert (stored[1:25] == 9).all()
     assert (stored[25:65] == words[24:]).all()
+
+
+def _each_dword(
+    wave: Wavefront, words: int, bound: int, place_of: Callable[[int, int], int]
+) -> None:
+    """Load and store through the buffer in s[8:11] from v5 on, against a model: bytes from
+    ``bound`` on are beyond, byte b of lane l is at ``place_of(l, b)``."""
+    memory = FlatMemory()
+    address, data = _filled(memory, 8192)
+    wave.sgprs[8:10] = [address & 0xFFFF_FFFF, address >> 32 | wave.sgprs[9]]
+    wave.set_exec((1 << 64) - 1 ^ 0xF0F0)
+    wave.vgprs[8:12] = 0x5555_5555
+    wave.vgprs[12:16] = np.random.default_rng(2).integers(0, 1 << 32, (4, LANES), np.uint32)
+    loaded, stored = wave.vgprs[8:12].copy(), bytearray(data)
+    for lane in lanes_of(wave.exec).tolist():
+        for number in range(words):
+            first = int(wave.vgprs[5, lane]) + 4 * number
+            places = [place_of(lane, each) for each in range(first, first + 4)]
+            loaded[number, lane] = 0
+            if first + 4 <= bound:
+                octets = bytes(data[place] for place in places)
+                loaded[number, lane] = int.from_bytes(octets, "little")
+                for place, octet in zip(places, wave.vgprs[12 + number, lane].tobytes()):
+                    stored[place] = octet
+    fields = {"vaddr": 5, "srsrc": 2, "soffset": 128, "offen": 1}
+    perform(operation("MUBUF", f"buffer_load_dwordx{words}", vdata=8, **fields), wave, memory)
+    assert np.array_equal(wave.vgprs[8:12], loaded)
+    perform(operation("MUBUF", f"buffer_store_dwordx{words}", vdata=12, **fields), wave, memory)
+    assert memory.read(address, len(data)) == stored
+
+
+@pytest.mark.parametrize("step", [20, 21], ids=["aligned", "misaligned"])
+@pytest.mark.parametrize("words", [2, 3, 4])
+def test_each_of_several_dwords_has_bounds_of_its_own(words: int, step: int) -> None:
+    """A dword of which a byte is beyond is beyond. Stores leave out what loads find zero."""
+    for bound in range(41 * step, 42 * step):
+        wave = wavefront()
+        wave.sgprs[10] = bound
+        wave.vgprs[5] = step * WAVE
+        _each_dword(wave, words, bound, lambda lane, place: place)
+
+
+@pytest.mark.parametrize("step", [4, 3], ids=["aligned", "misaligned"])
+@pytest.mark.parametrize("words", [2, 3, 4])
+def test_so_it_has_in_a_swizzled_buffer(words: int, step: int) -> None:
+    """Where each record has 102 bytes."""
+    wave = wavefront()
+    wave.sgprs[9:12] = [SWIZZLED | 102 << 16, LANES, SCRATCH[2]]
+    wave.vgprs[5] = step * (WAVE % 40)
+    _each_dword(wave, words, 102, lambda lane, place: place // 4 * 256 + 4 * lane + place % 4)
+
+
+def test_an_atomic_of_two_dwords_has_them_both_or_none() -> None:
+    memory = FlatMemory()
+    address, data = _filled(memory, 512)
+    wave = wavefront()
+    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, address >> 32, 100, 0]
+    wave.vgprs[5] = 8 * WAVE
+    wave.vgprs[6:8] = 0xFFFF_FFFF
+    fields = {"vaddr": 5, "vdata": 6, "srsrc": 2, "soffset": 128, "offen": 1, "glc": 1}
+    perform(operation("MUBUF", "buffer_atomic_swap_x2", **fields), wave, memory)
+    pairs = np.frombuffer(data, np.uint64)
+    assert get_pair(wave, 6).tolist() == [*pairs[:12].tolist(), *[0] * 52]
+    after = np.frombuffer(memory.read(address, 512), np.uint64)
+    assert after[12:].tolist() == pairs[12:].tolist()
 
 
 @pytest.mark.parametrize("name, size", [("ubyte", 1), ("ushort", 2), ("dword", 4), ("dwordx3", 12)])

@@ -17,7 +17,7 @@ from gpu.memory.coherent.native_backend import NativeBackend, OutOfRoom
 from runtime.native.plan import Capacities
 from tests.gpu.compute_unit.machine_code import code
 from tests.gpu.compute_unit.native.random_programs import Writer, program
-from tests.gpu.compute_unit.native.units import Outcome, Setup, library, run
+from tests.gpu.compute_unit.native.units import RESULTS, Outcome, Setup, library, run
 from tests.gpu.memory.coherent.streams import opened
 from tests.sampling import sampled
 
@@ -165,6 +165,33 @@ def test_stores_to_doorbells_among_others(spread: int) -> None:
         assert not outcome.faults and rung
         seen.append((outcome, rung))
     assert seen[0] == seen[1]
+
+
+def test_dwords_beyond_the_end_of_a_buffer() -> None:
+    """It ends after half of what lane 62 moves: requests of two sizes for one instruction."""
+    writer = Writer(0)
+    writer.begin()
+    writer.add("SOP1", "s_mov_b64", sdst=4, ssrc0=0)
+    writer.add("SOPK", "s_movk_i32", sdst=6, simm16=1000)
+    writer.add("SOP1", "s_mov_b32", sdst=7, ssrc0=_INLINE)
+    writer.add("VOP2", "v_lshlrev_b32", vdst=17, src0=_INLINE + 2, vsrc1=1)
+    fields = {"vaddr": 17, "offen": 1, "srsrc": 1, "soffset": _INLINE}
+    writer.add("MUBUF", "buffer_load_dwordx4", vdata=4, **fields)
+    writer.add("SOPP", "s_waitcnt", simm16=0)
+    writer.add("MUBUF", "buffer_store_dwordx3", vdata=8, **fields)
+    writer.finish()
+    setup = Setup(writer.code, groups=1, items=64)
+    expected, found = both(setup, 0)
+    assert found == expected and not found.faults
+    before = np.arange(setup.buffer // 4, dtype=np.uint32) * np.uint32(2654435761)
+    after = np.frombuffer(found.contents, np.uint32)
+    inside = np.where(np.arange(256) < 250, before[:256], 0).reshape(64, 4)
+    loaded = after[RESULTS // 4 :][: 4 * 64].reshape(4, 64)
+    assert np.array_equal(loaded.T, inside)
+    stored = before[:256].reshape(64, 4).copy()
+    stored[:62, :3] = 8, 9, 10
+    stored[62, :2] = 8, 9
+    assert np.array_equal(after[:256].reshape(64, 4), stored)
 
 
 def test_a_return_without_a_trap_handler() -> None:
