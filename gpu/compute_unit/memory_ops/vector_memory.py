@@ -246,6 +246,7 @@ def buffer_parts(instruction: Instruction) -> FindParts:
     vaddr = fields["vaddr"]
     offset_register = vaddr + 1 if indexed else vaddr
     several = "_dwordx" in instruction.name
+    by_index = indexed if instruction.generation is Generation.GFX9 else None
 
     def find(wave: Wavefront, lanes: Lanes, size: int) -> list[AccessPart]:
         words = wave.sgprs[resource : resource + 4]
@@ -257,20 +258,27 @@ def buffer_parts(instruction: Instruction) -> FindParts:
             index += wave.vgprs[vaddr][lanes]
         if words[3] >> 23 & 1:
             index += lanes.astype(np.uint64)
-        return Buffer(words).parts(index, offsets, scalar(wave), size, 4 if several else size)
+        buffer = Buffer(words, by_index)
+        return buffer.parts(index, offsets, scalar(wave), size, 4 if several else size)
 
     return find
 
 
 class Buffer:
-    """A V#: where a buffer is and how its elements lie."""
+    """A V#: where a buffer is and how its elements lie.
 
-    __slots__ = ("base", "element", "index_stride", "records", "stride", "swizzled")
+    ``by_index``: whether NUM_RECORDS counts records, and the index is compared with it, for a
+    buffer with a stride; else it counts bytes. None: if it is swizzled (GCN3 and Vega instruction
+    set architectures, "Buffer resource descriptor").
+    """
 
-    def __init__(self, words: list[int]) -> None:
+    __slots__ = ("base", "by_index", "element", "index_stride", "records", "stride", "swizzled")
+
+    def __init__(self, words: list[int], by_index: bool | None) -> None:
         self.base = words[0] | (words[1] & 0xFFFF) << 32
         self.stride = words[1] >> 16 & 0x3FFF
         self.swizzled = bool(words[1] >> 31)
+        self.by_index = bool(self.stride) and (self.swizzled if by_index is None else by_index)
         self.records = words[2]
         self.element = 2 << (words[3] >> 19 & 3)
         self.index_stride = 8 << (words[3] >> 21 & 3)
@@ -316,8 +324,9 @@ class Buffer:
     def _inside(
         self, index: Addresses, offsets: Addresses, scalar: int, size: int
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        if self.stride and self.swizzled:
-            return (index < self.records) & (offsets + np.uint64(size) <= self.stride)
+        if self.by_index:
+            inside = index < self.records
+            return inside & (offsets + np.uint64(size) <= self.stride) if self.swizzled else inside
         ends = offsets + index * np.uint64(self.stride) + np.uint64(size)
         return ends <= max(self.records - scalar, 0)
 

@@ -290,6 +290,36 @@ def test_so_it_has_in_a_swizzled_buffer(words: int, step: int) -> None:
     _each_dword(wave, words, 102, lambda lane, place: place // 4 * 256 + 4 * lane + place % 4)
 
 
+@pytest.mark.parametrize("stride", [0, 8])
+@pytest.mark.parametrize("swizzled", [False, True])
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("generation", Generation)
+def test_what_the_number_of_records_counts(
+    generation: Generation, indexed: bool, swizzled: bool, stride: int
+) -> None:
+    """Records of the stride: of GFX8 in a swizzled buffer, of GFX9 for an index; else bytes."""
+    memory = FlatMemory()
+    address, data = _filled(memory, 8192)
+    wave = wavefront(generation=generation)
+    high = address >> 32 | stride << 16 | (SWIZZLED if swizzled else 0)
+    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, high, 40, 3 << 21 | 1 << 19]
+    wave.sgprs[3] = 4
+    wave.vgprs[5], wave.vgprs[6] = WAVE, 4 * (WAVE % 2)
+    fields = {"vaddr": 5 if indexed else 6, "idxen": indexed, "offen": 1, "soffset": 3}
+    load = operation("MUBUF", "buffer_load_dword", generation, vdata=8, srsrc=2, **fields)
+    perform(load, wave, memory)
+    counts_records = swizzled if generation is Generation.GFX8 else indexed
+    for lane in range(LANES):
+        index, offset = lane if indexed else 0, 4 * (lane % 2)
+        linear = index * stride + offset
+        within = index < 40 if counts_records and stride else linear + 4 <= 40 - 4
+        place = linear + 4
+        if swizzled:  # dwords of 64 records side by side
+            place = 64 * offset + 4 * index + 4
+        wanted = int.from_bytes(data[place : place + 4], "little") if within else 0
+        assert wave.vgprs[8, lane] == wanted
+
+
 def test_an_atomic_of_two_dwords_has_them_both_or_none() -> None:
     memory = FlatMemory()
     address, data = _filled(memory, 512)
