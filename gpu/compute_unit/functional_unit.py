@@ -21,7 +21,14 @@ from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.memory_ops.vector_memory import VectorOperation
 from gpu.compute_unit.preemption import PreemptableResidents
 from gpu.compute_unit.program import trap_handler
-from gpu.compute_unit.program.decoded_program import INTERRUPT, Control, DecodedInstruction, Program
+from gpu.compute_unit.program.decoded_program import (
+    INTERRUPT,
+    Control,
+    DecodedInstruction,
+    Program,
+    failing,
+    most_scalars,
+)
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, fault_of, trap_fault
 from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.sanitizer import Checks
@@ -53,10 +60,10 @@ class Block:
     """Straight-line code. ``plain`` (with ``decoded`` beside it) omits instructions without effect,
     and has a function for each; ``code``: the same, or what is executed instead by waves that
     have the registers; ``all`` has every instruction; ``last`` is executed by the unit. ``runs``:
-    begun so far.
+    begun so far. ``scalars``: scalar registers that a wave needs from s0 on.
     """
 
-    __slots__ = ("all", "code", "count", "decoded", "end", "last", "plain", "runs")
+    __slots__ = ("all", "code", "count", "decoded", "end", "last", "plain", "runs", "scalars")
 
     def __init__(self) -> None:
         self.plain = self.code = BoundCode([], range(LONGEST_BLOCK), 0)
@@ -65,6 +72,7 @@ class Block:
         self.count = 0
         self.runs = 0
         self.end = 0
+        self.scalars = 0
         self.last: DecodedInstruction | None = None
 
 
@@ -213,6 +221,8 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
             if block.runs == HOT:
                 block.code = self._native(block, space.memory)
             code = block.code if block.code.rows <= rows else block.plain
+            if block.scalars > wave.scalars:
+                code = failing(block.plain, block.decoded, wave)
             instructions = iter(code.bound)
             try:
                 for execute in instructions:
@@ -319,6 +329,7 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
                 block.last = decoded
                 break
         block.end = address
+        block.scalars = most_scalars(block.decoded)
         space.blocks[start] = block
         return block
 

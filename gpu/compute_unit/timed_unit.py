@@ -325,6 +325,7 @@ class TimedUnit(PreemptableResidents[PipelinedWave]):
         place = wave.pc
         end = wave.pc = decoded.end
         try:
+            decoded.check_scalars(wave)
             execute(wave)
         except WAVE_ERRORS:
             wave.pc = place
@@ -387,6 +388,7 @@ class TimedUnit(PreemptableResidents[PipelinedWave]):
         if not self._has_room(wave, decoded, now):
             return False
         assert decoded.operation is not None, "neither bound nor a control"
+        decoded.check_scalars(wave)
         access = decoded.operation.execute(wave)
         self._advance(wave, decoded, now)
         wave.ready = now + self.timing.scalar_cycles

@@ -21,6 +21,8 @@ import numpy.typing as npt
 from gpu.isa.fp_environment import FLUSHING, PLAIN
 from gpu.wave_size import LANES
 
+SCALARS: Final = 102
+"""Registers s0 to s101; a wave has those that it was given, and all that have names."""
 VCC: Final = 106
 M0: Final = 124
 EXEC: Final = 126
@@ -113,7 +115,8 @@ _VIEWS: Final = {"i32": np.int32, "f32": np.float32}
 class Wave:
     """One wavefront's architectural state.
 
-    ``pc``: byte address of the next instruction. ``scc``: 0 or 1. ``vgprs``: uint32, shape
+    ``pc``: byte address of the next instruction. ``scc``: 0 or 1. ``scalars``: how many of the
+    registers from s0 on it was given. ``vgprs``: uint32, shape
     (registers, 64). ``u32 i32 f32``: its rows, one view a register and type, made once because
     making a view costs a third of an addition; the last two when they are first used.
     ``address``: where they are, for native code.
@@ -134,6 +137,7 @@ class Wave:
         "mask",
         "mode",
         "pc",
+        "scalars",
         "scc",
         "sgprs",
         "u32",
@@ -143,6 +147,7 @@ class Wave:
     def __init__(self, vgprs: int, pc: int = 0, mode: int = 0) -> None:
         self.pc = pc
         self.scc = 0
+        self.scalars = SCALARS
         self.sgprs: list[int] = [0] * 128
         self.vgprs: VectorRegisters = np.zeros((vgprs, LANES), np.uint32)
         self.u32 = list(self.vgprs)
@@ -192,3 +197,10 @@ class Wave:
     def _check_scalar(self, first: int, registers: int) -> None:
         if not 0 <= first <= len(self.sgprs) - registers:
             raise RegisterError(f"there is no scalar register {first}")
+        last = min(first + registers, SCALARS) - 1
+        if self.scalars <= last and first < SCALARS:
+            raise self.no_scalar(last)
+
+    def no_scalar(self, register: int) -> RegisterError:
+        """The error of an instruction that wants a scalar register that the wave was not given."""
+        return RegisterError(f"the wave has {self.scalars} scalar registers and no s{register}")

@@ -33,6 +33,8 @@ from gpu.compute_unit.program.decoded_program import (
     Control,
     DecodedInstruction,
     bind_at,
+    failing,
+    most_scalars,
 )
 from gpu.compute_unit.program.faults import IGNORED_TRAPS, WAVE_ERRORS, trap_fault
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
@@ -138,12 +140,13 @@ class Stretch:
 
     ``plain``: a function for each; ``code``: the same, or what waves execute instead that have the
     registers. ``uses``: the registers of all of them. ``packed``: their records, if no branch is
-    taken; ``taken``: the same by where the branch goes. ``runs``: begun so far.
+    taken; ``taken``: the same by where the branch goes. ``scalars``: scalar registers that they
+    need from s0 on. ``runs``: begun so far.
     """
 
     __slots__ = (
-        "code", "count", "decoded", "each", "end", "packed", "plain", "runs", "start", "taken",
-        "uses",
+        "code", "count", "decoded", "each", "end", "packed", "plain", "runs", "scalars", "start",
+        "taken", "uses",
     )  # fmt: skip
 
     def __init__(self, decoded: tuple[DecodedInstruction, ...]) -> None:
@@ -157,12 +160,15 @@ class Stretch:
         self.each = [bound_record(each, each.end) for each in decoded]
         self.packed = b"".join(self.each)
         self.taken: dict[int, bytes] = {}
+        self.scalars = most_scalars(decoded)
         self.uses = 0
         for each in decoded:
             self.uses |= uses_of(each.instruction)
 
     def code_for(self, wave: Wave) -> BoundCode:
         """What a wave executes that begins it."""
+        if self.scalars > wave.scalars:
+            return failing(self.plain, self.decoded, wave)
         self.runs += 1
         if self.runs == HOT:
             self.code = native_runs([each.instruction for each in self.decoded], self.plain)
@@ -460,6 +466,7 @@ class Ahead:
         assert decoded.execute is not None, "only such instructions make a stretch"
         wave.pc = decoded.end
         try:
+            decoded.check_scalars(wave)
             decoded.execute(wave)
         except WAVE_ERRORS as error:
             return self._failed(wave, decoded, error), False
@@ -529,9 +536,11 @@ class Ahead:
     def _memory(self, wave: AheadWave, other: Other, out: list[bytes]) -> bool:
         decoded = other.decoded
         assert other.execute is not None, "the caller has checked"
-        if other.hold is not None and self._held(wave, other, other.hold, out):
+        enough = decoded.scalars <= wave.scalars
+        if enough and other.hold is not None and self._held(wave, other, other.hold, out):
             return True
         try:
+            decoded.check_scalars(wave)
             access = other.execute(wave)
         except WAVE_ERRORS as error:
             out.append(self._failed(wave, decoded, error))

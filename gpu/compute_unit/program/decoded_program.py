@@ -6,7 +6,7 @@ A word that is unknown or not implemented is bound too: it fails when it is exec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Final
@@ -18,10 +18,13 @@ from gpu.compute_unit.memory_ops.scalar_memory import bind_scalar
 from gpu.compute_unit.memory_ops.vector_memory import FIND_PARTS, VectorOperation
 from gpu.generation import Generation
 from gpu.isa.encoding.decoder import decode_at
+from gpu.isa.encoding.operands import scalars_named
 from gpu.isa.encoding.printer import text
 from gpu.isa.execution.binder import bind
 from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.instruction import Instruction, Unit
+from gpu.isa.native.runs import BoundCode
+from gpu.isa.wave_registers import Wave
 from gpu.memory.address_space import Unmapped
 from runtime.requesters.port import AccessKind
 
@@ -66,6 +69,7 @@ class DecodedInstruction:
 
     ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``pace``: the
     same, `LONG_PACE` for a vector operation that takes several times as long as others.
+    ``scalars``: how many scalar registers from s0 on a wave needs.
     """
 
     __slots__ = (
@@ -76,6 +80,7 @@ class DecodedInstruction:
         "operation",
         "pace",
         "place",
+        "scalars",
         "unit",
         "value",
     )
@@ -90,12 +95,30 @@ class DecodedInstruction:
             self.pace = LONG_PACE
         self.end = instruction.address + instruction.size
         self.value = instruction.fields.get("simm16", 0)
+        self.scalars = scalars_named(instruction.reads, instruction.writes)
         self.execute: BoundInstruction | None = None
         self.operation: Operation | None = None
         self.control: Control | None = None
 
     def __str__(self) -> str:
         return text(self.instruction)
+
+    def check_scalars(self, wave: Wave) -> None:
+        """Raise `RegisterError` if the wave was not given all scalar registers that are named."""
+        if self.scalars > wave.scalars:
+            raise wave.no_scalar(self.scalars - 1)
+
+
+def most_scalars(decoded: Iterable[DecodedInstruction]) -> int:
+    """How many scalar registers from s0 on a wave needs for all of these."""
+    return max((each.scalars for each in decoded), default=0)
+
+
+def failing(code: BoundCode, decoded: Sequence[DecodedInstruction], wave: Wave) -> BoundCode:
+    """Code with a function for each of these instructions, up to the first one whose scalar
+    registers the wave was not given, which fails."""
+    place = next(place for place, each in enumerate(decoded) if each.scalars > wave.scalars)
+    return BoundCode([*code.bound[:place], decoded[place].check_scalars], code.first, code.rows)
 
 
 class Program:

@@ -13,7 +13,7 @@ from gpu.compute_unit.wave.lds import LocalMemory
 from gpu.dispatch.launch import GroupStart, WaveStart
 from gpu.dispatch.occupancy import Taken
 from gpu.isa.encoding.immediates import ANY_COUNT
-from gpu.isa.wave_registers import ALL, Wave
+from gpu.isa.wave_registers import ALL, SCALARS, Wave
 
 
 class Returning(Protocol):
@@ -58,6 +58,7 @@ class Wavefront(Wave):
 
     def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
         super().__init__(max(group.start.demand.vgprs, len(start.vgprs)), start.entry, start.mode)
+        self.scalars = min(SCALARS, max(group.start.demand.sgprs, len(start.sgprs)))
         self.group = group
         self.generation = group.start.generation
         self.most = ANY_COUNT[self.generation]

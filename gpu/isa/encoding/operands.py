@@ -164,6 +164,14 @@ def last_vector_register(
     return max((place.first + place.size - 1 for place in ranges), default=-1)
 
 
+def scalars_named(reads: tuple[RegisterRange, ...], writes: tuple[RegisterRange, ...]) -> int:
+    """How many of the scalar registers from s0 on a wave needs for what is named. Registers with
+    names of their own (FLAT_SCRATCH, VCC, those of trap handlers ...) are always there."""
+    ranges = (place for place in (*reads, *writes) if place.file == "s")
+    ends = (place.first + place.size for place in ranges if place.first < FLAT_SCRATCH)
+    return min(max(ends, default=0), FLAT_SCRATCH)
+
+
 def _keeps_old(opcode: Opcode, form: str, fields: dict[str, int], operand: OperandRow) -> bool:
     """Whether bits of active lanes are left as they were, so that the old value is read."""
     if operand.field != "vdst":

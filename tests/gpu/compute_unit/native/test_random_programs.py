@@ -194,6 +194,29 @@ def test_dwords_beyond_the_end_of_a_buffer() -> None:
     assert np.array_equal(after[:256].reshape(64, 4), stored)
 
 
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("kind", ["arithmetic", "load", "base"])
+def test_scalar_registers_that_a_wave_was_not_given(kind: str, place: int) -> None:
+    """Whether or not what comes before is still in flight."""
+    writer = Writer(0)
+    writer.begin()
+    if place:
+        writer.move("load_dwordx2", addr=2, vdst=11)
+    if place == 2:
+        writer.add("VOP2", "v_xor_b32", vdst=12, src0=_VGPR + 11, vsrc1=5)
+    writer.add("VOP1", "v_mov_b32", vdst=5, src0=_INLINE)
+    if kind == "arithmetic":
+        writer.add("VOP2", "v_xor_b32", vdst=6, src0=40, vsrc1=5)
+    else:
+        base, to = (20, 4) if kind == "base" else (0, 40)
+        writer.add("SMEM", "s_load_dword", sbase=base, sdata=to, imm=1, offset=0)
+    writer.finish()
+    expected, found = both(Setup(writer.code, groups=2, items=100), 0)
+    assert found == expected
+    wanted = "no s41" if kind == "base" else "no s40"
+    assert len(found.faults) == 2 and all(wanted in fault for fault in found.faults)
+
+
 def test_a_return_without_a_trap_handler() -> None:
     """``s_nop``, then ``s_rfe_b64 s[0:1]``: units that run ahead have no handlers."""
     expected, found = both(Setup(bytes.fromhex("000080bf001f80be"), groups=1, items=64), 0)

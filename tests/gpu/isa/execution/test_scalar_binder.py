@@ -172,6 +172,19 @@ def test_relative_registers_keep_exec_whole_and_end_somewhere() -> None:
         run(wave, *words("s_movrels_b32", sdst=20, ssrc0=10))
 
 
+def test_relative_registers_are_those_that_the_wave_was_given() -> None:
+    wave = a_wave()
+    wave.scalars = 32
+    wave.sgprs[M0] = 22
+    with pytest.raises(RegisterError, match="the wave has 32 scalar registers and no s32"):
+        run(wave, *words("s_movrels_b32", sdst=20, ssrc0=10))
+    with pytest.raises(RegisterError, match="no s33"):
+        run(wave, *words("s_movreld_b64", sdst=10, ssrc0=12))
+    wave.sgprs[M0] = VCC - 10
+    run(wave, *words("s_movrels_b32", sdst=20, ssrc0=10))
+    assert wave.sgprs[20] == wave.sgprs[VCC]
+
+
 MODE_ROUND = 1 | 0 << 6 | 3 << 11  # hwreg(MODE, 0, 4)
 MODE_ALL = 1 | 31 << 11
 
