@@ -15,6 +15,7 @@ from slicc import ir
 from slicc.analysis.product import library
 from slicc.analysis.product.step import Sent, Step, Waiting
 from slicc.analysis.product.values import (
+    DATA,
     KIND,
     UNKNOWN,
     Defaults,
@@ -24,6 +25,8 @@ from slicc.analysis.product.values import (
     Value,
     copied,
 )
+from slicc.codegen.integer_rules import common, wrapped
+from slicc.ir import BinaryOperator as Op
 from slicc.text.lazy_dataclass import dataclass
 
 _DEPTH: Final = 40
@@ -72,18 +75,20 @@ class Function:
     body: tuple[Run, ...] = ()
 
 
-_ARITHMETIC: Final[dict[ir.BinaryOperator, Callable[[Any, Any], Any]]] = {
-    ir.BinaryOperator.EQUAL: operator.eq,
-    ir.BinaryOperator.NOT_EQUAL: operator.ne,
-    ir.BinaryOperator.LESS: operator.lt,
-    ir.BinaryOperator.GREATER: operator.gt,
-    ir.BinaryOperator.LESS_EQUAL: operator.le,
-    ir.BinaryOperator.GREATER_EQUAL: operator.ge,
-    ir.BinaryOperator.ADD: operator.add,
-    ir.BinaryOperator.SUBTRACT: operator.sub,
-    ir.BinaryOperator.MULTIPLY: operator.mul,
-    ir.BinaryOperator.SHIFT_LEFT: operator.lshift,
-    ir.BinaryOperator.SHIFT_RIGHT: operator.rshift,
+_COMPARISONS: Final[dict[Op, Callable[[Any, Any], Any]]] = {
+    Op.EQUAL: operator.eq,
+    Op.NOT_EQUAL: operator.ne,
+    Op.LESS: operator.lt,
+    Op.GREATER: operator.gt,
+    Op.LESS_EQUAL: operator.le,
+    Op.GREATER_EQUAL: operator.ge,
+}
+_ARITHMETIC: Final[dict[Op, Callable[[Any, Any], Any]]] = {
+    Op.ADD: operator.add,
+    Op.SUBTRACT: operator.sub,
+    Op.MULTIPLY: operator.mul,
+    Op.SHIFT_LEFT: operator.lshift,
+    Op.SHIFT_RIGHT: operator.rshift,
 }
 
 
@@ -277,11 +282,11 @@ class Bodies:
         made = self._expression(node)
         if self._correction is None or node is not self._correction.count:
             return made
-        by = self._correction.by
+        by, kind = self._correction.by, _kind(node.type)
 
         def corrected(f: Frame) -> Value:
             found = made(f)
-            return UNKNOWN if found is UNKNOWN else found + by
+            return UNKNOWN if found is UNKNOWN or kind is None else wrapped(found + by, kind)
 
         return corrected
 
@@ -333,7 +338,9 @@ class Bodies:
                 return lambda f: default(made)
             case ir.NullTest(valid, operand):
                 return self._null_test(valid, self.expression(operand))
-            case ir.Cast(operand) | ir.EnumToString(operand):
+            case ir.Cast(operand):
+                return _converted(self.expression(operand), node.type)
+            case ir.EnumToString(operand):
                 return self.expression(operand)
             case _:
                 raise AssertionError(f"a new kind of expression: {node!r}")
@@ -351,31 +358,38 @@ class Bodies:
         return get
 
     def _unary(self, kind: ir.UnaryOperator, operand: ir.Expr) -> Evaluate:
-        value = self.expression(operand)
+        value, number = self.expression(operand), _kind(operand.type)
         if kind is ir.UnaryOperator.INCREMENT:
             put = self._put(operand)
 
             def increment(f: Frame) -> Value:
                 before = value(f)
-                put(f, UNKNOWN if before is UNKNOWN else before + 1)
+                if before is UNKNOWN or number is None:
+                    put(f, UNKNOWN)
+                else:
+                    put(f, wrapped(before + 1, number))
                 return before
 
             return increment
-        change = operator.not_ if kind is ir.UnaryOperator.NOT else operator.neg
 
         def unary(f: Frame) -> Value:
             found = value(f)
-            return UNKNOWN if found is UNKNOWN else change(found)
+            if found is UNKNOWN:
+                return UNKNOWN
+            if kind is ir.UnaryOperator.NOT:
+                return not found
+            return UNKNOWN if number is None else wrapped(-found, number)
 
         return unary
 
-    def _binary(
-        self, node: ir.Binary, kind: ir.BinaryOperator, left: ir.Expr, right: ir.Expr
-    ) -> Evaluate:
-        if kind in (ir.BinaryOperator.AND, ir.BinaryOperator.OR):
+    def _binary(self, node: ir.Binary, kind: Op, left: ir.Expr, right: ir.Expr) -> Evaluate:
+        if kind in (Op.AND, Op.OR):
             return self.truth(node)
         a, b = self.expression(left), self.expression(right)
-        operation = _ARITHMETIC.get(kind, _divided)
+        if kind in _COMPARISONS:
+            operation = _comparison(kind, left.type, right.type)
+        else:
+            operation = _arithmetic(kind, node.type)
 
         def binary(f: Frame) -> Value:
             x, y = a(f), b(f)
@@ -533,8 +547,54 @@ def _count(step: Step) -> None:
         raise Unmodelled("too many calls")
 
 
-def _divided(x: Value, y: Value) -> Value:
-    return UNKNOWN
+def _kind(type: ir.Type) -> ir.ScalarKind | None:
+    """The integers of a type; None: its values are none."""
+    return type.kind if isinstance(type, ir.ScalarType) and type.kind.bits else None
+
+
+def _arithmetic(kind: Op, type: ir.Type) -> Callable[[Value, Value], Value]:
+    """Numbers that wrap as those of the engines; divisions and shifts too far are unknown."""
+    operation, number = _ARITHMETIC.get(kind), _kind(type)
+    if operation is None or number is None:
+        return lambda x, y: UNKNOWN
+    if kind in (Op.SHIFT_LEFT, Op.SHIFT_RIGHT):
+        return lambda x, y: wrapped(operation(x, y), number) if 0 <= y < number.bits else UNKNOWN
+    return lambda x, y: wrapped(operation(x, y), number)
+
+
+def _comparison(kind: Op, left: ir.Type, right: ir.Type) -> Callable[[Value, Value], Value]:
+    """A comparison as the engines make it, so far as the values are kept."""
+    operation = _COMPARISONS[kind]
+    shared = common(left, right)
+    if shared is not None and left != right:
+        number = shared.kind
+        return lambda x, y: operation(wrapped(x, number), wrapped(y, number))
+    if isinstance(left, ir.ScalarType):
+        return operation
+    if kind not in (Op.EQUAL, Op.NOT_EQUAL):
+        return lambda x, y: UNKNOWN  # members are kept as names, not in their order
+
+    def compared(x: Value, y: Value) -> Value:
+        if x is DATA or (isinstance(x, dict) and isinstance(y, dict) and x is not y):
+            return UNKNOWN  # data is not kept, and a record may be a copy
+        return operation(x, y)
+
+    return compared
+
+
+def _converted(value: Evaluate, type: ir.Type) -> Evaluate:
+    """A value as one of another type: a pointer is the same, a number fits."""
+    number = _kind(type)
+    if number is None and type != ir.BOOL:
+        return value
+
+    def convert(f: Frame) -> Value:
+        found = value(f)
+        if found is UNKNOWN:
+            return UNKNOWN
+        return found != 0 if number is None else wrapped(found, number)
+
+    return convert
 
 
 def _is_external(function: ir.Function) -> bool:
@@ -595,9 +655,8 @@ def _port_call(name: str, operation: ir.PortOperation) -> Evaluate:
             def dequeue(f: Frame) -> Value:
                 if f.step.port != name:
                     raise Unmodelled("pops another port")
-                message = f.step.message
                 f.step.take()
-                return message
+                return UNKNOWN  # how long it waited
 
             return dequeue
         case ir.PortOperation.RECYCLE:

@@ -16,17 +16,24 @@ STORES: Final = frozenset(
     {"CacheMemory", "DirectoryMemory", "PerfectCacheMemory", "TBETable", "TimerTable"}
 )
 """Classes that keep at most one record per line."""
+_LINES: Final = (LINE, OTHER_LINE)
+_ABOUT_A_LINE: Final = frozenset(
+    {"lookup", "isTagPresent", "isPresent", "isSet", "cacheAvail", "cacheProbe"}
+)
+"""What they answer about one of the two lines that are modelled."""
 
 
 def store_call(step: Step, name: str, method: str, arguments: list[Value], new: Value) -> Value:
     """A method of a table or cache. ``new``: the record that an ``allocate`` without one stores."""
     tables = step.tables
     here = not arguments or arguments[0] == LINE
+    if method == "isPresent" and name in step.homes:
+        return True
+    if arguments and arguments[0] not in _LINES and method in _ABOUT_A_LINE:
+        return UNKNOWN
     match method:
         case "lookup":
             return tables[name] if here else None
-        case "isPresent" if name in step.homes:
-            return True
         case "isTagPresent" | "isPresent" | "isSet":
             return here and tables[name] is not None
         case "allocate" | "allocateVoid":
@@ -148,18 +155,14 @@ def _take_memory(step: Step) -> None:
     step.take()
 
 
-def _first(step: Step, value: Value, *rest: Value) -> Value:
-    return value
+def _wake_up(step: Step, *address: Value) -> None:
+    if address and address[0] not in _LINES:
+        raise Unmodelled("wakes another line")
+    if LINE in address or not address:
+        step.wake()
 
 
 FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
-    "clockEdge": lambda step, *rest: 0,
-    "curCycle": lambda step: 0,
-    "curTick": lambda step: 0,
-    "cyclesToTicks": _first,
-    "ticksToCycles": _first,
-    "intToCycles": _first,
-    "intToTick": _first,
     "zero_time": lambda step: 0,
     "mapAddressToMachine": _home,
     "mapAddressToRange": _home,
@@ -168,17 +171,14 @@ FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
     "machineIDToMachineType": lambda step, machine: machine[0],
     "machineIDToNodeID": lambda step, machine: machine[1],
     "broadcast": lambda step, type: _all(step, type),
-    "makeLineAddress": _first,
-    "getOffset": lambda step, address: 0,
-    "bitSelect": lambda step, *rest: 0,
-    "addressToInt": _first,
-    "intToAddress": _first,
-    "intToID": _first,
-    "IDToInt": _first,
-    "mod": lambda step, a, b: a % b if b else UNKNOWN,
-    "max_tokens": lambda step: 8,
-    "wakeUpBuffers": lambda step, *rest: step.wake(),
-    "wakeUpAllBuffers": lambda step, *rest: step.wake(),
+    "makeLineAddress": lambda step, address: address if address in _LINES else UNKNOWN,
+    "getOffset": lambda step, address: 0 if address in _LINES else UNKNOWN,
+    "bitSelect": lambda step, address, *rest: 0 if address == LINE else UNKNOWN,
+    "addressToInt": lambda step, address: address if address in _LINES else UNKNOWN,
+    "mod": lambda step, a, b: a % b if a >= 0 < b else UNKNOWN,
+    "max_tokens": lambda step: 1024,
+    "wakeUpBuffers": _wake_up,
+    "wakeUpAllBuffers": _wake_up,
     "dequeueMemRespQueue": _take_memory,
     "isWriteRequest": lambda step, type: type in ("ST", "ATOMIC", "RMW_Write"),
     "isDataReadRequest": lambda step, type: type == "LD",
@@ -187,12 +187,18 @@ FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
 }
 
 
+_OF_UNKNOWN: Final = (_home, _wake_up)
+"""What has a meaning where an argument is unknown."""
+
+
 def function_call(step: Step, name: str, arguments: list[Value]) -> Value:
     """A function of the runtime."""
     known = FUNCTIONS.get(name)
     if known is None:
         return UNKNOWN
-    if known is not _home and any(each is UNKNOWN or each == NO_MACHINE for each in arguments):
+    if known not in _OF_UNKNOWN and any(
+        each is UNKNOWN or each == NO_MACHINE for each in arguments
+    ):
         return UNKNOWN
     result: Any = known(step, *arguments)
     return result
