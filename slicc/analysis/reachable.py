@@ -131,7 +131,7 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
             return finding(
                 "message-kept",
                 f"the transition for {cells([happening.state], [happening.event])} leaves "
-                f"`{_message(happening)}` at the head of its queue",
+                f"{_message(happening)} at the head of its queue",
                 happening.span,
                 "what triggers next with the same message goes wrong",
                 notes=notes,
@@ -141,7 +141,7 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
         case "reached":
             return finding(
                 "error-reached",
-                f"machine `{machine.name}` gets here with `{_message(happening)}`",
+                f"machine `{machine.name}` gets here{_with(happening)}",
                 happening.span,
                 happening.what,
                 notes=notes,
@@ -165,7 +165,7 @@ def _unhandled(machine: ir.Machine, happening: Happening, notes: list[str]) -> D
         f"machine `{machine.name}` has no transition for `{happening.event}` in state "
         f"`{happening.state}`, and that can happen",
         state.span,
-        f"in this state `{_message(happening)}` may arrive from {_source(happening)}",
+        f"in this state {_message(happening)} may arrive from {_source(happening)}",
         secondary=[Label(event.span, "this event")],
         notes=notes,
     )
@@ -186,7 +186,16 @@ def _writers(machine: ir.Machine, happening: Happening, notes: list[str]) -> Dia
 
 
 def _message(happening: Happening) -> str:
-    return happening.message or happening.event or "a message"
+    name = happening.message or happening.event
+    return f"`{name}`" if name else "a message"
+
+
+def _with(happening: Happening) -> str:
+    """What the machine looks at, so far as it has a name."""
+    if happening.message:
+        return f" with `{happening.message}`"
+    name, _ = happening.source
+    return "" if name.islower() else f" with a message of `{name}`"
 
 
 def _source(happening: Happening) -> str:
