@@ -34,7 +34,7 @@ _STARTS = re.compile(
 )
 _BLOCK_HEADS: Final = frozenset({"IF", "PEEK", "ENQUEUE", "DEFER_ENQUEUEING"})
 STATEMENT_WORDS: Final = (
-    *("if", "else", "return", "peek", "enqueue", "defer_enqueueing", "stall_and_wait"),
+    *("if", "else", "return", "peek", "enqueue", "stall_and_wait"),
     *("wakeup_port", "check_allocate", "check_next_cycle", "check_on_cache_probe"),
 )
 DECLARATION_WORDS: Final = (

@@ -140,7 +140,7 @@ def _statement(node: ir.Stmt, indent: str, lines: list[str]) -> None:
             text += f" latency {expression(latency)}"
             text += f" bypass {expression(bypass)}" if bypass is not None else ""
             text += f" fresh {', '.join(fresh)}" if fresh else ""
-            lines.append(text + (" deferred" if node.deferred else ""))
+            lines.append(text)
             lines.extend(statements(body, deeper))
         case _:
             lines.append(indent + _simple(node))

@@ -90,7 +90,6 @@ class Enqueue(Node):
     bypass: Expr | None
     body: tuple[Stmt, ...]
     fresh: tuple[str, ...] = ()
-    deferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,12 +170,19 @@ def _address_field(body: Body, pair: syntax.Pair | None, symbol: TypeSymbol | No
 
 def enqueue(body: Body, node: syntax.Enqueue, into: Statements) -> None:
     """``enqueue(port, T, latency, bypass) { … }``: body first, then the latency."""
-    _send(body, node, node.latency, node.bypass, False, into)
+    _send(body, node, node.latency, node.bypass, into)
 
 
 def defer_enqueueing(body: Body, node: syntax.DeferEnqueueing, into: Statements) -> None:
-    """Like enqueue, but deferred under the address of the transition."""
-    _send(body, node, None, None, True, into)
+    """An enqueue that waits for a call which SLICC has no statement for: refused."""
+    body.sink.error(
+        "unsupported-feature",
+        "`defer_enqueueing` is not supported",
+        node.span,
+        "no statement of SLICC would ever send this message",
+        help="use `enqueue` where the message is to be sent",
+    )
+    _send(body, node, None, None, into)
 
 
 def _send(
@@ -183,7 +190,6 @@ def _send(
     node: syntax.Enqueue | syntax.DeferEnqueueing,
     latency_node: syntax.Expression | None,
     bypass_node: syntax.Expression | None,
-    deferred: bool,
     into: Statements,
 ) -> None:
     port = _port(body, node.port, VariableKind.OUT_PORT)
@@ -229,7 +235,6 @@ def _send(
             bypass,
             inner,
             fresh,
-            deferred,
             span=node.span,
         )
     )

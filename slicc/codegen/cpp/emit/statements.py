@@ -274,8 +274,6 @@ class Statements:
             self.body(node.body)
 
     def _enqueue(self, node: ir.Enqueue) -> None:
-        if node.deferred:
-            raise Unsupported("`defer_enqueueing`", node.span)
         out = self.out
         kind = self.scope.names.type(node.message)
         local = self.scope.local(node.local)

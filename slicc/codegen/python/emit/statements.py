@@ -17,7 +17,6 @@ from slicc.codegen.python.emit import python_tree, trace_formats
 from slicc.codegen.python.emit.emitter import Emitter
 from slicc.codegen.python.emit.expressions import Expressions, Scope
 from slicc.codegen.python.emit.python_tree import Code
-from slicc.codegen.python.errors import NotInRuntime
 from slicc.text import python_source
 from slicc.text.escapes import one_line
 
@@ -227,8 +226,6 @@ class Statements:
         self.body(node.body)
 
     def _enqueue(self, node: ir.Enqueue) -> None:
-        if node.deferred:
-            raise NotInRuntime("defer_enqueueing")
         out = self.out
         message = self.scope.local(node.local)
         kind = Code(self.scope.type_name(node.message))

@@ -284,15 +284,14 @@ def test_a_hostile_description_is_only_text(tmp_path: Path, evil: str) -> None:
 
 
 def test_what_the_runtime_lacks_is_said_before_anything_is_written(tmp_path: Path) -> None:
-    protocol = compiled("enqueue(tx_out, Note) { out_msg.addr := address; }")
+    protocol = compiled("int k := mod(5, 3);")
     machine = protocol.machines[0]
     (action,) = machine.actions
-    (enqueue,) = action.body
-    assert isinstance(enqueue, ir.Enqueue)
-    action = replace(action, body=(replace(enqueue, deferred=True),))
-    deferring = replace(protocol, machines=(replace(machine, actions=(action,)),))
-    with pytest.raises(
-        NotInRuntime, match=r"`defer_enqueueing`, which machine L1Cache \(Frame\.sm"
-    ):
-        write_package(deferring, tmp_path)
+    (declare,) = action.body
+    assert isinstance(declare, ir.Declare) and isinstance(declare.initial, ir.CallBuiltin)
+    lacking = replace(declare, initial=replace(declare.initial, name="modulo"))
+    action = replace(action, body=(lacking,))
+    protocol = replace(protocol, machines=(replace(machine, actions=(action,)),))
+    with pytest.raises(NotInRuntime, match=r"`modulo`, which machine L1Cache \(Frame\.sm"):
+        write_package(protocol, tmp_path)
     assert not list(tmp_path.iterdir())
