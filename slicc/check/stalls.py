@@ -1,7 +1,7 @@
-"""Stalled messages: those never woken, those overwritten, and messages read after their dequeue.
+"""Stalled messages that are never woken, and messages read after their dequeue.
 
-Stalled messages are kept per line in one slot per rank. Invariant: only warnings, and only where
-the machine's own text shows the mistake.
+gem5 keeps, for each line, one slot for each rank, and names in it the buffer with stalled messages.
+Invariant: only warnings, and only where the machine's own text shows the mistake.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def _wake_ups(machine: ir.Machine, sink: DiagnosticSink) -> None:
             if isinstance(node, ir.CallBuiltin) and node.name == "wakeUpBuffers":
                 sink.warning(
                     "dropped-wakeup",
-                    f"`wakeUpBuffers` wakes no message in machine `{machine.name}`, "
-                    "and drops those that wait",
+                    f"in gem5 `wakeUpBuffers` wakes no message in machine `{machine.name}`, "
+                    "and forgets those that wait",
                     node.span,
                     "all in-ports have the same rank",
                     help="use `wakeUpAllBuffers(address)`, or give the in-ports ranks",
@@ -45,6 +45,10 @@ def _wake_ups(machine: ir.Machine, sink: DiagnosticSink) -> None:
 
 def _ranks(machine: ir.Machine, sink: DiagnosticSink) -> None:
     ranked = [port for port in machine.in_ports if port.rank > 0]
+    if len({port.rank for port in machine.in_ports}) > 1:
+        effect = "`wakeUpBuffers` at one of them wakes nothing that waits at the other"
+    else:
+        effect = "in gem5, no wake-up finds what waits there once something waits here"
     first: dict[int, ir.InPort] = {}
     for port in ranked:
         other = first.setdefault(port.rank, port)
@@ -53,7 +57,7 @@ def _ranks(machine: ir.Machine, sink: DiagnosticSink) -> None:
                 "duplicate-rank",
                 f"the in-ports `{other.ref.name}` and `{port.ref.name}` share rank {port.rank}",
                 port.span,
-                "what waits here overwrites what waits there",
+                effect,
                 secondary=[Label(other.span, "the other one")],
             )
 

@@ -197,16 +197,20 @@ CODES: tuple[Code, ...] = (
         "rank-out-of-range",
         "a rank without a slot",
         what="`rank=` of an in-port runs from 0 to the number of in-ports minus one.",
-        why="A message stalled on this port could not be stored.",
+        why="gem5 has one slot for each rank and ends the run when a message stalls on this port. "
+        "Here\nit waits, but `wakeUpBuffers` at ports of a lower rank does not wake it.",
         example="in_port(reply_in, RequestMsg, requestFromDir, rank=7) { }",
         instead="in_port(reply_in, RequestMsg, requestFromDir, rank=1) { }",
     ),
     Code(
         "duplicate-rank",
         "two in-ports share one rank",
-        what="In-ports of one rank, other than 0, share the slot in which stalled messages are "
-        "recorded.",
-        why="A message stalled on one port would overwrite what is stalled on the other.",
+        what="In-ports of one rank, other than 0. `wakeUpBuffers` wakes what waits at ports of a "
+        "rank below that of the\nport whose message is handled.",
+        why="A message of one port does not wake what waits at the other: it may wait for ever. In "
+        "gem5, ports\nof one rank also share, for each line, the slot that names the buffer with "
+        "stalled messages. When a\nmessage stalls on one, no wake-up finds what waits at the "
+        "other, `wakeUpAllBuffers` included.",
         example="in_port(reply_in, RequestMsg, requestFromDir, rank=1) { }\n"
         "in_port(probe_in, RequestMsg, requestFromDir, rank=1) { }",
         instead="in_port(reply_in, RequestMsg, requestFromDir, rank=1) { }\n"

@@ -150,8 +150,9 @@ CODES: tuple[Code, ...] = (
         "dropped-wakeup",
         "a wake-up that wakes no message",
         what="`wakeUpBuffers` wakes messages stalled at in-ports of lower rank. In a machine "
-        "without ranks there are none, and it drops those that wait.",
-        why="The stalled messages are never handled again.",
+        "without ranks there are none, and gem5\nforgets those that wait. Here it wakes those of "
+        "other ports then.",
+        why="In gem5 the stalled messages are never handled again.",
         example="wakeUpBuffers(address);  // all in-ports have rank 0",
         instead="wakeUpAllBuffers(address);",
     ),

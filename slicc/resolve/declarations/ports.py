@@ -151,7 +151,7 @@ def port_rank(scope: MachineScope, node: syntax.InPort, count: int) -> int:
             "rank-out-of-range",
             f"the rank of `{node.name.text}` is beyond the {count} in-ports of the machine",
             pair.value_span,
-            "nothing may stall on this port",
+            "gem5 has no place for what stalls here",
             help=f"ranks go from 0 to {count - 1}",
         )
     return rank
