@@ -117,9 +117,11 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "invalid-cast",
-        "`static_cast` between unrelated types",
-        what="A cast sees an entry as another entry type or turns one integer type into another.",
-        why="The value would make no sense.",
+        "a `static_cast` that there is not",
+        what='A cast sees an entry as another entry type (`"pointer"`) or turns one integer type '
+        'into another (`"value"`).',
+        why="Between other types the value would make no sense. Any other word makes a cast of "
+        "references in gem5,\nwhich its C++ does not compile for entries.",
         example='int n := static_cast(int, "value", machineID);',
         instead='int n := static_cast(int, "value", address);',
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 from slicc import ir
 from slicc.diagnostics.older_dialect import note_dialect
@@ -305,12 +305,23 @@ def _new(body: Body, node: syntax.New) -> ir.Expr:
     return ir.NewEntry(type_, span=node.span)
 
 
+_CAST_MODES: Final = frozenset({"pointer", "value"})
+
+
 def _is_number(type_: ir.Type) -> bool:
     """What C++ keeps as a number; members of enumerations are numbered from 0."""
     return type_rules.is_integer(type_) or type_ == ir.BOOL or isinstance(type_, ir.EnumType)
 
 
 def _cast(body: Body, node: syntax.StaticCast) -> ir.Expr:
+    if node.mode is not None and node.mode.value not in _CAST_MODES:
+        body.sink.error(
+            "invalid-cast",
+            f'there is no cast called "{node.mode.value}"',
+            node.mode.span,
+            "neither of the two that there are",
+            help='write "pointer" for an entry, "value" for a number',
+        )
     operand = expression(body, node.operand)
     type_ = body.scope.resolve_type(node.type)
     if isinstance(type_, ir.UnknownType) or isinstance(operand.type, ir.UnknownType):
