@@ -244,6 +244,16 @@ CODES: tuple[Code, ...] = (
         'MessageBuffer * b, network="From", virtual_network="7", vnet_type="request";',
     ),
     Code(
+        "unconnected-buffer",
+        "a buffer that leads neither to the network nor to a machine",
+        what="A buffer with `network=` and without `virtual_network=` leads straight to another "
+        "machine, which\nneeds one of the other direction. No machine of the protocol has any.",
+        why="Without a line `joined` in its description no system can be built. Usually "
+        "`virtual_network=` was\nforgotten.",
+        example='MessageBuffer * a, network="From", vnet_type="forward";',
+        instead='MessageBuffer * a, network="From", virtual_network="7", vnet_type="forward";',
+    ),
+    Code(
         "message-without-size",
         "a message for the network without a size",
         what="The block that builds the message does not set `MessageSize`, and the field has no "

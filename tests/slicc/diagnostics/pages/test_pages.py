@@ -153,6 +153,9 @@ FRAMES: Final[dict[str, Frame]] = {
     "unread-virtual-network": frame(
         "parameters", more_machines=f"machine(MachineType:DMA) : {{ {smallest()} }}"
     ),
+    "unconnected-buffer": frame(
+        "parameters", more_machines=f"machine(MachineType:DMA) : {{ {smallest()} }}"
+    ),
     "message-without-size": frame("request"),
     # warnings
     "unknown-pair-key": frame("parameters"),
