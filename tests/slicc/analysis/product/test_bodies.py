@@ -53,6 +53,8 @@ def test_numbers_wrap_as_those_of_the_engines(statements: str) -> None:
         "tbe.DataBlk == block",
         "mod(address_bits - 7, 4) == 1",
         "State:W < State:I",
+        "(1 << (address_bits - 1)) == 0",
+        "(1 << (address_bits + 32)) == 1",
     ],
 )
 def test_a_condition_on_what_is_not_modelled_may_hold_or_not(condition: str) -> None:
