@@ -40,9 +40,12 @@ def kept(options: object, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _kept(name: str, value: Any) -> Any:
+    """As it comes back from JSON, to be compared with that: a tuple is a list there."""
     if name == "protocol" and value is not None and value not in shipped():
         value = Path(value)
-    return msgspec.to_builtins(value, enc_hook=lambda path: str(path.resolve()))
+    return msgspec.json.decode(
+        msgspec.json.encode(value, enc_hook=lambda path: str(path.resolve()))
+    )
 
 
 def resumed(options: T, there: Mapping[str, Any], names: Mapping[str, str], where: Path) -> T:

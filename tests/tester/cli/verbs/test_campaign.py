@@ -15,8 +15,9 @@ from typer.testing import CliRunner, Result
 
 from protocols import shipped
 from tester.campaign_directory.directory import CampaignDirectory
+from tester.campaign_directory.identity import kept, resumed
 from tester.cli.main import app
-from tester.cli.verbs.campaign import campaign
+from tester.cli.verbs.campaign import campaign, kept_names
 from tests.tester.campaign_directory.kept import contents, options, started
 
 SMALL = ("-p", "MI", "--seed", "3", "--leg-episodes", "4", "--episodes", "24", "--engine", "python")
@@ -191,3 +192,23 @@ def test_a_protocol_in_a_file_is_found_again_from_elsewhere(
     part.write_text(part.read_text() + "\n// another text\n")
     changed = gpu_tester("campaign", str(kept), "--episodes", "16")
     assert changed.exit_code == 2 and "another text of the protocol" in changed.output
+
+
+def test_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.sm").write_text("int twice(int n) { return n + n; }\n")
+    more = ("--set", "machine.L1Cache.count=3", "-I", ".", "--prelude", "own.sm")
+    for _ in range(2):
+        done = gpu_tester("campaign", "kept", *SMALL, *more)
+        assert done.exit_code == 0, done.output
+    for option, other in (("--set", "machine.L1Cache.count=2"), ("-I", "kept")):
+        refused = gpu_tester("campaign", "kept", *SMALL, option, other)
+        assert refused.exit_code == 2 and "cannot change: this campaign was" in refused.output
+
+
+def test_options_are_kept_as_json_has_them(tmp_path: Path) -> None:
+    several = {"include": (tmp_path,), "prelude": (tmp_path,), "assignments": ("a=1", "b=2")}
+    given = options(tmp_path, attack=("one",), avoid=("other",), **several)
+    here = kept(given, kept_names())
+    assert here["avoid"] == ["other"] and json.loads(json.dumps(here)) == here
+    assert resumed(given, here, kept_names(), tmp_path) == given
