@@ -155,10 +155,11 @@ def bodies_of(protocol: ir.Protocol) -> Bodies:
 
 
 def digest_of(compiled: CompiledProtocol) -> str:
-    """A short hash of the texts of all files of a protocol."""
+    """A short hash of the texts of all files of a protocol, wherever they are and however the
+    command line has written their paths."""
     digest = hashlib.sha256()
-    for source in sorted(compiled.sources, key=lambda source: source.name):
-        digest.update(f"{Path(source.name).name}\0{len(source.text)}\0{source.text}\0".encode())
+    for name, text in sorted((Path(source.name).name, source.text) for source in compiled.sources):
+        digest.update(f"{name}\0{len(text)}\0{text}\0".encode())
     return digest.hexdigest()[:16]
 
 

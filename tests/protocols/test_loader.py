@@ -54,3 +54,23 @@ def test_what_is_wrong_is_one_of_two_errors(tmp_path: Path) -> None:
         load("MSJ")
     with pytest.raises(ProtocolMissing, match="declares no machine"):
         load(compile_source("enumeration(Kind) { A; }"))
+
+
+def test_one_text_has_one_digest_however_its_paths_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written in full, the prelude comes before the protocol's files in the order of paths."""
+    here, there = tmp_path / "a", tmp_path / "b"
+    here.mkdir()
+    there.mkdir()
+    for file in DIRECTORY.glob("MI*"):
+        shutil.copy(file, there)
+    prelude = here / "own.sm"
+    prelude.write_text("int twice(int n) { return n + n; }\n")
+    monkeypatch.chdir(here)
+    digests = {
+        load(path, preludes=[own]).identity.digest
+        for path in (there / "MI.slicc", "../b/MI.slicc")
+        for own in (prelude, prelude.name)
+    }
+    assert len(digests) == 1

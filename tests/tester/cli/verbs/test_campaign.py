@@ -212,3 +212,17 @@ def test_options_are_kept_as_json_has_them(tmp_path: Path) -> None:
     here = kept(given, kept_names())
     assert here["avoid"] == ["other"] and json.loads(json.dumps(here)) == here
     assert resumed(given, here, kept_names(), tmp_path) == given
+
+
+def test_a_prelude_need_not_be_given_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it matter that the session that goes on has its path in full."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    for part in shipped()["MI"].parent.glob("MI*"):
+        shutil.copy(part, tmp_path / "b")
+    monkeypatch.chdir(tmp_path / "a")
+    Path("own.sm").write_text("int twice(int n) { return n + n; }\n")
+    words = ("-p", str(tmp_path / "b" / "MI.slicc"), "--prelude", "own.sm")
+    assert gpu_tester("campaign", "kept", *SMALL, *words).exit_code == 0
+    again = gpu_tester("campaign", "kept", "--episodes", "28", "--engine", "python")
+    assert again.exit_code == 0 and "7 legs, 1 of them now" in again.output, again.output
