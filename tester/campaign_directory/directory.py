@@ -21,6 +21,8 @@ from tester.errors import ConfigError
 DATABASE: Final = "campaign.sqlite"
 FAILURES: Final = "failures"
 _LOCK: Final = "lock"
+_BESIDE: Final = ("", "-wal", "-shm", "-journal")
+"""The database and what SQLite keeps beside it."""
 _TAKEN: Final = (errno.EAGAIN, errno.EACCES)
 _ASKING_SECONDS: Final = 0.2
 """A process that asks who has a lock has it for some microseconds itself."""
@@ -39,6 +41,15 @@ class CampaignDirectory:
     def exists(self) -> bool:
         """Whether a campaign is there."""
         return self.database.exists()
+
+    def check_not_kept(self, option: str, path: Path | None) -> None:
+        """Raises ConfigError for a file of the campaign itself: writing it would end it."""
+        if path is None:
+            return
+        target, root = path.resolve(), self.root.resolve()
+        files = {root / _LOCK, *(root / f"{DATABASE}{ending}" for ending in _BESIDE)}
+        if target in files or target.is_relative_to(root / FAILURES):
+            raise ConfigError(f"{option} {path}: it is a file of the campaign itself")
 
     def require(self) -> None:
         """Raises ConfigError unless a campaign is there."""

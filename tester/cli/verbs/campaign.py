@@ -112,6 +112,7 @@ def status(options: StatusOptions) -> int:
     check_files({"--html": options.html})
     directory = CampaignDirectory(options.directory)
     directory.require()
+    directory.check_not_kept("--html", options.html)
     with Store(directory.database, read_only=True) as store:
         found = read_status(directory, store, directory.lock().process_at_work())
     if options.html is not None:

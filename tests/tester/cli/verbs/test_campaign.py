@@ -226,3 +226,16 @@ def test_a_prelude_need_not_be_given_again(tmp_path: Path, monkeypatch: pytest.M
     assert gpu_tester("campaign", "kept", *SMALL, *words).exit_code == 0
     again = gpu_tester("campaign", "kept", "--episodes", "28", "--engine", "python")
     assert again.exit_code == 0 and "7 legs, 1 of them now" in again.output, again.output
+
+
+def test_a_page_does_not_replace_what_the_campaign_keeps(there: Path) -> None:
+    (there / "failures").mkdir(exist_ok=True)
+    (there / "link").symlink_to("campaign.sqlite")
+    before = {path.name: path.read_bytes() for path in there.iterdir() if path.is_file()}
+    own = ("campaign.sqlite", "campaign.sqlite-wal", "lock", "failures/leg1-hang.html", "link")
+    for name in own:
+        refused = gpu_tester("status", str(there), "--html", str(there / name))
+        assert refused.exit_code == 2 and "a file of the campaign itself" in refused.output
+    after = {path.name: path.read_bytes() for path in there.iterdir() if path.is_file()}
+    assert after == before
+    assert gpu_tester("status", str(there), "--html", str(there / "now.html")).exit_code == 0
