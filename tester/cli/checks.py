@@ -1,12 +1,13 @@
 """Whether the options of a command make sense together, asked before anything runs.
 
-Invariant: options that pass name paths that can be written to, and do not contradict each other.
+Invariant: options that pass name paths that can be written to and are not read by the same command,
+and do not contradict each other.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -53,7 +54,8 @@ def check_run(options: RunOptions) -> None:
             "--coverage": options.coverage,
             "--save-program": options.save_program,
             "--stats": options.stats,
-        }
+        },
+        options,
     )
 
 
@@ -76,8 +78,13 @@ def check_directory(option: str, directory: Path) -> None:
         raise ConfigError(f"{option} {directory}: cannot be written: {reason}")
 
 
-def check_files(files: dict[str, Path | None]) -> None:
-    """As `check_directory`, for files; no two options may name one."""
+def check_files(
+    files: Mapping[str, Path | None], options: object = None, read: tuple[str, Path] | None = None
+) -> None:
+    """As `check_directory`, for files; no two options may name one, nor one that is read.
+
+    ``read``: what it is, and its path. What ``options`` make the protocol of is read as well.
+    """
     there = {option: path for option, path in files.items() if path is not None}
     for option, path in there.items():
         reason = why_not_writable(path.parent)
@@ -88,12 +95,27 @@ def check_files(files: dict[str, Path | None]) -> None:
         if reason is not None:
             raise ConfigError(f"{option} {path}: cannot be written: {reason}")
     _refuse_one_file_twice(there.items())
+    inputs = {os.path.realpath(path): what for what, path in _read(options)}
+    if read is not None:
+        inputs[os.path.realpath(read[1])] = read[0]
+    for option, path in there.items():
+        what = inputs.get(os.path.realpath(path))
+        if what is not None:
+            raise ConfigError(f"{option} {path}: it is the {what} itself")
 
 
-def check_not_itself(option: str, path: Path | None, file: Path) -> None:
-    """Refuse to write over the file that is read."""
-    if path is not None and os.path.realpath(path) == os.path.realpath(file):
-        raise ConfigError(f"{option} {path}: it is the replay file itself")
+def _read(options: object) -> Iterator[tuple[str, Path]]:
+    """The files that options name a protocol and its system by."""
+    from protocols import shipped
+
+    if isinstance(options, ProtocolOptions):
+        if options.protocol is not None and options.protocol not in shipped():
+            yield "protocol", Path(options.protocol)
+        for prelude in options.prelude:
+            yield "prelude", prelude
+    system: Path | None = getattr(options, "system", None)
+    if system is not None:
+        yield "system description", system
 
 
 def _refuse_one_file_twice(files: Iterable[tuple[str, Path]]) -> None:

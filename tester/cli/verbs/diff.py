@@ -28,7 +28,7 @@ def diff(options: DiffOptions) -> int:
         return run_file(options, options.file, Choice.native, before=_compare)
     check_includes(options)
     check_directory("--output", options.output)
-    check_files({"--coverage": options.coverage})
+    check_files({"--coverage": options.coverage}, options)
     protocol = load_drawn(options, native=True)
     drawn = drawn_options(options, protocol)
     session = Session(

@@ -18,7 +18,7 @@ from tester.program.replay_file import load_leg, save_leg
 def generate(options: GenerateOptions) -> None:
     """Draw the leg that a run would begin with, and write it."""
     check_includes(options)
-    check_files({"FILE": options.file})
+    check_files({"FILE": options.file}, options)
     protocol = load_drawn(options, native=False)
     plan = Campaign(protocol, drawn_options(options, protocol)).plan(0)
     save_leg(plan.leg, options.file)

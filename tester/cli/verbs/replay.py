@@ -10,7 +10,7 @@ from slicc.text.command.version import installed_version
 from tester.campaign.drawing.options import Options
 from tester.campaign.recording import record
 from tester.cli.break_at import break_at
-from tester.cli.checks import check_files, check_includes, check_not_itself, check_shown
+from tester.cli.checks import check_files, check_includes, check_shown
 from tester.cli.leg_files import is_text, load_any, load_bound, read_text
 from tester.cli.options.common import LegsOptions
 from tester.cli.options.legs import ReplayOptions
@@ -28,8 +28,8 @@ def replay(options: ReplayOptions) -> int:
     check_shown(options)
     if options.pdb and options.break_ is None:
         raise ConfigError("--pdb has no effect without --break")
-    check_files({"--trace-out": options.trace_out, "--coverage": options.coverage})
-    check_not_itself("--trace-out", options.trace_out, options.file)
+    written = {"--trace-out": options.trace_out, "--coverage": options.coverage}
+    check_files(written, options, ("replay file", options.file))
     if options.break_ is not None:
         return _stop(options)
     if is_text(options.file):
@@ -67,7 +67,7 @@ def run_file(
 ) -> int:
     """Run the leg in a file; ``before``: see `Session`."""
     check_includes(options)
-    check_files({"--coverage": options.coverage})
+    check_files({"--coverage": options.coverage}, options, ("replay file", file))
     engine = engine_for(engine, trace)
     leg, protocol = load_any(options, file, engine)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())

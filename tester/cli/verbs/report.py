@@ -10,7 +10,7 @@ from slicc.text.command.version import installed_version
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
-from tester.cli.checks import check_files, check_includes, check_not_itself
+from tester.cli.checks import check_files, check_includes
 from tester.cli.leg_files import load_any
 from tester.cli.options.report import ReportOptions
 from tester.diagnosis.failure_report import render
@@ -23,8 +23,7 @@ def report(options: ReportOptions) -> int:
     """Returns the exit status: a leg that fails can be drawn as well as one that passes."""
     path = options.output or options.file.with_suffix(".html")
     check_includes(options)
-    check_files({"--output": path})
-    check_not_itself("--output", path, options.file)
+    check_files({"--output": path}, options, ("replay file", options.file))
     leg, protocol = load_any(options, options.file, options.engine, racy=True)
     engine = choose(options.engine, protocol, _note)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())

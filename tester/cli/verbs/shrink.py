@@ -36,7 +36,10 @@ def shrink(options: ShrinkOptions) -> int:
     text = path if is_text(path) else None
     path = path.with_suffix(".leg") if is_text(path) else path
     check_includes(options)
-    check_files({"--output": text or path})
+    # Without --output, a leg that was shrunk before is shrunk further in its place.
+    read = None if options.output is None else ("replay file", options.file)
+    for each in (text, path):
+        check_files({"--output": each}, options, read)
     leg, protocol = load_any(options, options.file, options.engine)
     tried, now = 0, leg.program
 

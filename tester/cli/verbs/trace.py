@@ -26,7 +26,9 @@ def trace(options: TraceOptions) -> int:
             "--coverage": options.coverage,
             "--save-program": options.save_program,
             "--stats": options.stats,
-        }
+        },
+        options,
+        ("trace", options.file),
     )
     engine = engine_for(options.engine, options.trace)
     values = dict(map(parse_assignment, options.assignments))

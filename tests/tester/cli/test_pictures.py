@@ -50,10 +50,36 @@ def test_the_replay_file_is_not_written_over(leg_file: str) -> None:
     for words in (
         ("report", leg_file, "-o", leg_file),
         ("replay", leg_file, "--trace-out", leg_file),
+        ("replay", leg_file, "--coverage", leg_file),
+        ("diff", leg_file, "--coverage", leg_file),
+        ("shrink", leg_file, "-o", leg_file),
+        ("shrink", leg_file, "-o", str(Path(leg_file).with_suffix(".litmus"))),
     ):
         result = gpu_tester(*words)
-        assert result.exit_code == 2 and "it is the replay file itself" in result.stderr
+        assert result.exit_code == 2 and "it is the replay file itself" in result.stderr, words
     assert Path(leg_file).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("trace own -p MI --stats own", "trace"),
+        ("trace a.csv -p MI --prelude own --coverage ./own", "prelude"),
+        ("MI --system own --save-program own", "system description"),
+        ("generate own --system own", "system description"),
+        ("run -p own.slicc --coverage own.slicc", "protocol"),
+        ("coverage a.json --prelude own --output own", "prelude"),
+    ],
+)
+def test_what_is_read_is_not_written_over(
+    words: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("own", "own.slicc"):
+        Path(name).write_text("mine")
+    result = gpu_tester(*words.split())
+    assert result.exit_code == 2 and f"it is the {what} itself" in result.stderr, result.output
+    assert [Path(name).read_text() for name in ("own", "own.slicc")] == ["mine", "mine"]
 
 
 def test_a_trace_is_written_beside_the_verdict(leg_file: str) -> None:

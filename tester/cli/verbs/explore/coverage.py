@@ -17,7 +17,7 @@ from tester.errors import ConfigError
 def coverage(options: CoverageOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_includes(options)
-    check_files({"--output": options.output})
+    check_files({"--output": options.output}, options)
     try:
         cells = merged(options.files)
     except CoverageError as error:

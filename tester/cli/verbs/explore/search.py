@@ -43,7 +43,7 @@ def explore(options: ExploreOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_includes(options)
     check_directory("--output", options.output)
-    check_files({"--coverage": options.coverage})
+    check_files({"--coverage": options.coverage}, options)
     if options.files:
         return explore_scenarios(options)
     if options.model is not ModelChoice.sc:
