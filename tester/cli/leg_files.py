@@ -6,6 +6,8 @@ back fits that protocol.
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol, load_texts
@@ -24,6 +26,15 @@ from tester.program.replay_file import Leg, ReplayError, load_leg
 def is_text(file: Path) -> bool:
     """Whether a file holds a scenario in text."""
     return file.suffix == SUFFIX
+
+
+def require_name(file: Path) -> None:
+    """Of a file beside which another goes by default: ``.`` has no name to take one from.
+
+    Raises ReplayError.
+    """
+    if not file.name:
+        raise ReplayError(file, f"cannot be read: {os.strerror(errno.EISDIR)}")
 
 
 def read_text(file: Path) -> Scenario:

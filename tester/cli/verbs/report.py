@@ -11,7 +11,7 @@ from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_files, check_includes
-from tester.cli.leg_files import load_any
+from tester.cli.leg_files import load_any, require_name
 from tester.cli.options.report import ReportOptions
 from tester.diagnosis.failure_report import render
 from tester.engines.selection import choose
@@ -21,6 +21,7 @@ from tester.shrink.leg_page import write_leg_page
 
 def report(options: ReportOptions) -> int:
     """Returns the exit status: a leg that fails can be drawn as well as one that passes."""
+    require_name(options.file)
     path = options.output or options.file.with_suffix(".html")
     check_includes(options)
     check_files({"--output": path}, options, ("replay file", options.file))

@@ -17,7 +17,7 @@ from tester.blame.small_leg import Small, small
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_files, check_includes
-from tester.cli.leg_files import is_text, load_any
+from tester.cli.leg_files import is_text, load_any, require_name
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.engines.selection import choose
@@ -32,6 +32,7 @@ from tester.shrink.shrink_report import as_json, small_file
 
 def shrink(options: ShrinkOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
+    require_name(options.file)
     path = options.output or small_file(options.file)
     text = path if is_text(path) else None
     path = path.with_suffix(".leg") if is_text(path) else path

@@ -85,6 +85,8 @@ def test_spellings(words: str, meant: str) -> None:
         ("--replay", "Missing argument"),
         ("generate", "Missing argument"),
         ("verify no.leg", "no.leg: cannot be read"),
+        ("report .", "gpu-tester: .: cannot be read: Is a directory"),
+        ("shrink /", "gpu-tester: /: cannot be read: Is a directory"),
         ("generate no/a.leg -p MI", "FILE no/a.leg: cannot be written: no does not exist"),
     ],
 )
