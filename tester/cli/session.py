@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol, reachable
-from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
+from slicc.text.command.exit_status import (
+    DISAGREE,
+    FINE,
+    FOUND,
+    INTERRUPTED,
+    OURS,
+    Ended,
+    side_file,
+)
 from slicc.text.command.progress import Progress
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.terminal import printable_lines
@@ -180,7 +188,8 @@ class Session:
         if cells is not None and self.options.coverage is not None:
             from slicc.coverage.file import write_cells
 
-            write_cells(cells, self.options.coverage)
+            with side_file("gpu-tester", status):
+                write_cells(cells, self.options.coverage)
         return status
 
     def _cells(self) -> Cells:
@@ -449,8 +458,9 @@ class Session:
             seconds=self.seconds,
         )
 
-    def write_statistics(self, path: Path | None, format: StatsFormat | None) -> None:
-        """Of all legs, where a session counts; after the last one. Raises OSError."""
+    def write_statistics(self, path: Path | None, format: StatsFormat | None, status: int) -> None:
+        """Of all legs, where a session counts; after the last one. Raises OSError if nothing was
+        found."""
         statistics, totals = self.campaign.statistics, self.campaign.totals
         if path is None or statistics is None:
             return
@@ -458,7 +468,8 @@ class Session:
 
         name, seed = self.protocol.identity.name, self.drawn.seed
         title = f"{name}: {totals.episodes:,} episodes, seed {seed}"
-        write_document(statistics, path, format, title)
+        with side_file("gpu-tester", status):
+            write_document(statistics, path, format, title)
 
     def _summary(self, status: int, cells: Cells | None) -> None:
         """``cells``: of a run so long that what it has not hit is of interest."""

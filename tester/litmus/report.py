@@ -19,7 +19,7 @@ MOST_ROWS: Final = 24
 def as_lines(file: Path, result: Result, again: str, quiet: bool) -> list[str]:
     """A heading, the outcomes by count, the conditions; ``quiet``: the heading alone.
 
-    ``again``: the command that repeats the first run that failed.
+    ``again``: the command that repeats the first run that failed, if its file could be written.
     """
     lines = [_heading(file, result)]
     if not quiet:
@@ -27,7 +27,7 @@ def as_lines(file: Path, result: Result, again: str, quiet: bool) -> list[str]:
         lines += _conditions(result)
     if result.failed is not None:
         lines.append(f"  {result.failed.what}")
-        lines.append(f"  {again}")
+        lines += [f"  {again}"] if again else []
     return lines
 
 

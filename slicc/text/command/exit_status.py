@@ -11,7 +11,8 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from slicc.text.terminal import guarded, own
@@ -111,13 +112,31 @@ def _without_reader() -> int:
     return NO_READER
 
 
+@contextmanager
+def side_file(name: str, status: int) -> Iterator[None]:
+    """While a file beside the results is written. That it cannot be ends a command that has found
+    nothing; to one with another ``status`` it is a message, which costs nothing that was found."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if status == FINE:
+            raise
+        print(f"{name}: {_words(error)}", file=sys.stderr)
+
+
+def _words(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}"
+
+
 def _report(
     name: str, error: Exception, input_error: Callable[[Exception], Stop | None], fault: str
 ) -> int:
     stop = error if isinstance(error, Stop) else input_error(error)
     if stop is None and isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename is not None else ""
-        stop = Stop(f"{where}{error.strerror or error}")
+        stop = Stop(_words(error))
     if stop is None:
         import traceback
 

@@ -12,7 +12,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description.schema import parse_assignment
 from slicc.scenario_text.conditions import Model
 from slicc.scenario_text.printer import printed
-from slicc.text.command.exit_status import FINE, FOUND
+from slicc.text.command.exit_status import FINE, FOUND, side_file
 from slicc.text.command.progress import Progress
 from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
@@ -152,7 +152,7 @@ def _series(
 
 
 def _saved(result: Result, file: Path, options: LitmusOptions) -> Path | None:
-    """The file of a run that failed."""
+    """The file of a run that failed, if it can be written."""
     if result.failed is None:
         return None
     name = f"{file.stem}-{result.bound.protocol.identity.name}-failed{SUFFIX}"
@@ -161,7 +161,9 @@ def _saved(result: Result, file: Path, options: LitmusOptions) -> Path | None:
     if not identity.path:
         scenario = replace(scenario, protocol=identity.name)
     text = printed(scenario)
-    return write_whole(options.output / name, text.encode(), parents=True)
+    with side_file("gpu-tester", FOUND):
+        return write_whole(options.output / name, text.encode(), parents=True)
+    return None
 
 
 def _replay(path: Path, result: Result, options: LitmusOptions) -> str:

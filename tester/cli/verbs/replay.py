@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from slicc.text.command.exit_status import FINE, FOUND
+from slicc.text.command.exit_status import FINE, FOUND, side_file
 from slicc.text.command.version import installed_version
 from tester.campaign.drawing.options import Options
 from tester.campaign.recording import record
@@ -41,7 +41,8 @@ def replay(options: ReplayOptions) -> int:
     status = run_file(options, options.file, options.engine, trace=options.trace)
     if options.trace_out is not None and status in (FINE, FOUND):
         leg, protocol = load_any(options, options.file, Choice.python)
-        write_trace(options.trace_out, record(leg, protocol, finding_of(leg, protocol)))
+        with side_file("gpu-tester", status):
+            write_trace(options.trace_out, record(leg, protocol, finding_of(leg, protocol)))
     return status
 
 

@@ -66,7 +66,7 @@ def _run(options: RunOptions) -> RunEnd:
     )
     series = Series(options.max_seconds, options.save_program, options.jobs, options.go_on)
     status = session.run(series.run)
-    session.write_statistics(options.stats, options.stats_format)
+    session.write_statistics(options.stats, options.stats_format, status)
     return session.end(status)
 
 

@@ -54,7 +54,7 @@ def trace(options: TraceOptions) -> int:
         counts=options.stats is not None,
     )
     status = session.run(lambda session: _run(session, leg, options))
-    session.write_statistics(options.stats, options.stats_format)
+    session.write_statistics(options.stats, options.stats_format, status)
     return status
 
 

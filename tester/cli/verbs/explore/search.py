@@ -9,7 +9,7 @@ from protocols.loader import LoadedProtocol, load_protocol, locate
 from protocols.unsent import unsent_cells
 from runtime.description import parse_assignment
 from slicc.coverage.file import write_cells
-from slicc.text.command.exit_status import FINE, FOUND
+from slicc.text.command.exit_status import FINE, FOUND, side_file
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
 from tester.cli.checks import check_directory, check_files, check_includes
@@ -91,11 +91,13 @@ def explore(options: ExploreOptions) -> int:
         )
         leg = write_counterexample(found, protocol, options) if found.finding else None
         _print(found, Namer(protocol, found.system), options, progress, leg)
+    status = FOUND if found.verdict is Verdict.FOUND else FINE
     if options.coverage is not None:
-        _write_cells(found, protocol, options, options.coverage)
+        with side_file("gpu-tester", status):
+            _write_cells(found, protocol, options, options.coverage)
     if found.interruption is not None:
         raise found.interruption
-    return FOUND if found.verdict is Verdict.FOUND else FINE
+    return status
 
 
 def _print(

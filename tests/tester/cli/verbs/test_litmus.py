@@ -79,6 +79,12 @@ def test_a_forbidden_outcome_is_marked_saved_and_replayed(tmp_path: Path) -> Non
     assert again.exit_code == 1
     assert "<-- forbidden by sc" in again.stdout
     assert "history of line" in again.stdout and "MSI-cache.sm:" in again.stdout
+    Path(saved).unlink()
+    Path(saved).mkdir()
+    done = gpu_tester("litmus", "a.litmus", "-p", main, "--runs", "9", *PYTHON)
+    assert done.exit_code == 1 and "FAILED: 1 of 1 scenario" in done.stdout
+    assert f"gpu-tester: {saved}: Is a directory" in done.stderr
+    assert "gpu-tester replay" not in done.stdout
 
 
 def test_a_race_free_scenario_is_a_leg() -> None:

@@ -80,3 +80,18 @@ def test_a_budget_cuts_the_search(tmp_path: Path) -> None:
     assert "cut after 5 candidates: tried 5 candidates" in report
     assert "suspect" not in report
     assert "likely cause" in report
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_what_was_found_outlives_a_full_disk(tmp_path: Path) -> None:
+    """2 would be misuse; the files that are missing are named."""
+    main = BY_NAME["mi-two-owners"].plant(tmp_path)
+    full = "gpu-tester: /dev/full: No space left on device\n"
+    words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", "--no-shrink", *PYTHON)
+    for option in ("--coverage", "--stats"):
+        done = gpu_tester("run", "-p", str(main), *words, option, "/dev/full", status=1)
+        assert "BUG: " in done.stdout and full in done.stderr
+    [leg] = tmp_path.glob("*.leg")
+    for option in ("--coverage", "--trace-out"):
+        done = gpu_tester("replay", leg.name, *PYTHON, option, "/dev/full", status=1)
+        assert "BUG: " in done.stdout and full in done.stderr
