@@ -1,16 +1,18 @@
 """Reads a trace of requests: CSV with a head, one request a row.
 
 Invariant: what comes back was checked row by row, and an error names file, line and value; no more
-than `MOST_ROWS` rows are held.
+than `MOST_ROWS` rows of `MOST_FILE_BYTES` bytes are held.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from runtime.files import read_bounded
 from slicc.text.escapes import quoted
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
@@ -19,6 +21,7 @@ from tester.program.program import ATOMIC, LOAD, STORE
 
 COLUMNS: Final = ("tick", "agent", "operation", "address", "bytes")
 MOST_ROWS: Final = 1 << 20
+MOST_FILE_BYTES: Final = 1 << 27
 LAST_ADDRESS: Final = (1 << 48) - 1
 LAST_TICK: Final = (1 << 62) - 1
 MOST_BYTES: Final = 512
@@ -54,8 +57,11 @@ def read_trace(file: Path) -> list[Row]:
 
     Raises TraceError, OSError.
     """
+    content = read_bounded(file, MOST_FILE_BYTES)
+    if len(content) > MOST_FILE_BYTES:
+        raise TraceError(file, 1, f"larger than {MOST_FILE_BYTES} bytes")
     try:
-        with file.open(encoding="utf-8", newline="") as stream:
+        with io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="") as stream:
             rows = list(_rows(file, csv.reader(stream, strict=True)))
     except UnicodeDecodeError as error:
         raise TraceError(file, 1, f"it is not UTF-8: {error.reason}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,4 +68,14 @@ def test_rows_are_counted_before_they_are_kept(file: Path, monkeypatch: pytest.M
     monkeypatch.setattr(reader, "MOST_ROWS", 2)
     file.write_text(HEAD + "1,P0,load,0,4\n" * 3)
     with pytest.raises(TraceError, match=":4: more than 2 requests"):
+        read_trace(file)
+
+
+def test_a_file_without_an_end_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A single line of zeroes; and a pipe into which nobody writes, whose opening waits."""
+    monkeypatch.setattr(reader, "MOST_FILE_BYTES", 1000)
+    with pytest.raises(TraceError, match="/dev/zero:1: larger than 1000 bytes"):
+        read_trace(Path("/dev/zero"))
+    os.mkfifo(file)
+    with pytest.raises(TraceError, match="the first line is"):
         read_trace(file)
