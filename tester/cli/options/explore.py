@@ -41,8 +41,8 @@ class ExploreOptions(ProtocolOptions):
     agents: int = number_option(
         SYSTEM, "explored_agents", "Agents on each port (1).", "--agents", default=1
     )
-    ops: str = system_option(
-        "", "What agents do (loads and stores; acquires of GPUs).", metavar="OP,OP,..."
+    ops: str | None = system_option(
+        None, "What agents do (loads and stores; acquires of GPUs).", metavar="OP,OP,..."
     )
     increments: int = number_option(
         SYSTEM, "increments", "Fetch-adds of an agent to a word (1).", default=1

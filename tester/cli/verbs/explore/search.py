@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from time import monotonic
 
 from protocols.loader import LoadedProtocol, load_protocol, locate
 from protocols.unsent import unsent_cells
 from runtime.description import parse_assignment
+from runtime.system.system import agent_places
 from slicc.coverage.file import write_cells
 from slicc.text.command.exit_status import FINE, FOUND, side_file
+from slicc.text.command.options import given
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
 from tester.cli.checks import check_directory, check_files, check_includes
@@ -35,7 +38,8 @@ from tester.exploration.report import (
     trace_lines,
     verdict_line,
 )
-from tester.exploration.small_system import Bounds
+from tester.exploration.small_system import Bounds, SmallSystem, small_system
+from tester.program.program import DMA
 from tester.scenario.machine_roles import Roles, find_roles
 
 
@@ -63,6 +67,7 @@ def explore(options: ExploreOptions) -> int:
         steps_that_fit(),
     )
     bounds = _bounds(options, protocol)
+    _check_usable(options, protocol, small_system(protocol, bounds, symmetry=False))
     started = monotonic()
     seen: Statistics | None = None
 
@@ -133,11 +138,12 @@ def _write_cells(
 
 
 def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
-    names = tuple(filter(None, options.ops.split(",")))
+    names = () if options.ops is None else tuple(options.ops.split(","))
     for name in names:
         if name not in operations.NAMES:
             known = ", ".join(operations.NAMES)
-            raise ConfigError(f"--ops {name}: there are {known}")
+            what = f"{name}:" if name else f"{shlex.quote(options.ops or '')}: one is missing;"
+            raise ConfigError(f"--ops {what} there are {known}")
     roles = find_roles(protocol.info, protocol.description)
     return Bounds(
         caches=options.caches or _usual_caches(roles),
@@ -149,6 +155,22 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
         engines=options.engines,
         assignments=tuple(parse_assignment(each) for each in options.assignments),
     )
+
+
+def _check_usable(options: ExploreOptions, protocol: LoadedProtocol, system: SmallSystem) -> None:
+    """Raises ConfigError for what nothing in the system could obey."""
+    acting = {agent.name for agent in system.agents}
+    engines = {agent.name for agent in agent_places(system.description) if agent.kind == DMA}
+    if options.engines and not engines & acting:
+        lack = f" that does any of --ops {options.ops}" if engines else ""
+        raise ConfigError(
+            f"--engines would have no effect: {protocol.identity.name} has no DMA engine{lack}"
+        )
+    if "--increments" in given(options, ExploreOptions) and not system.counts_words:
+        raise ConfigError(
+            f"--increments {options.increments} would have no effect: no agent makes fetch-adds "
+            f"(--ops {','.join((*system.operations, 'atomic'))} would)"
+        )
 
 
 def _usual_caches(roles: Roles) -> int:

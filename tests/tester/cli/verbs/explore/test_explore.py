@@ -73,6 +73,33 @@ def test_scenarios_are_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ("-p MSI --engines", "--engines would have no effect: MSI has no DMA engine"),
+        ("-p MI --engines --ops atomic", "MI has no DMA engine that does any of --ops atomic"),
+        (
+            "-p MSI --ops load --increments 2",
+            "--increments 2 would have no effect: no agent makes fetch-adds (--ops load,atomic",
+        ),
+        ("-p MSI --increments 2", "(--ops load,store,atomic would)"),
+        ("-p MSI --ops=", "--ops '': one is missing; there are load, store, "),
+        ("-p MSI --ops load,,store", "--ops load,,store: one is missing"),
+        ("-p MSI --ops laod", "--ops laod: there are load, store, "),
+    ],
+)
+def test_what_nothing_could_obey_is_refused(words: str, message: str) -> None:
+    done = gpu_tester("explore", *words.split())
+    assert done.exit_code == MISUSE and message in done.stderr, done.output
+    assert not done.stdout
+
+
+@pytest.mark.parametrize("words", ["--ops atomic --increments 2", "--engines --ops load"])
+def test_what_is_obeyed_is_not(words: str) -> None:
+    few = ("--max-states", "200", "--no-progress")
+    assert gpu_tester("explore", "-p", "MI", *words.split(), *few).exit_code == FINE
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         ("{migratory}", "migratory.litmus: a scenario without conditions has nothing"),
         ("{SB} --caches 3", "--caches has no effect with a scenario"),
         ("--model tso", "--model has no effect without a scenario"),
