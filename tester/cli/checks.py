@@ -158,10 +158,12 @@ def _geometry(
     if sets is None:
         ways = ways or (2 if lines % 2 == 0 else 1)
         sets, rest = divmod(lines, ways)
+        why_not = f"are not whole sets of {ways} ways"
     else:
         ways, rest = divmod(lines, sets)
+        why_not = f"do not fill {sets} sets evenly"
     if rest or not sets or not ways:
-        raise ConfigError(f"--{level}-size {size}: {lines} lines are not whole sets of {ways} ways")
+        raise ConfigError(f"--{level}-size {size}: {lines} lines {why_not}")
     refusal = LIMITS[f"{level}_sets"].refusal(sets) or LIMITS[f"{level}_ways"].refusal(ways)
     if refusal:
         raise ConfigError(f"--{level}-size {size}: {sets} sets of {ways} ways: {refusal}")

@@ -190,6 +190,11 @@ def umask() -> int:
         (["--episode-length", "5000"], "'--episode-length': 5000: 1 to 4096 are possible"),
         (["--max-seconds", "nan"], "'--max-seconds': 'nan' is not a number of seconds"),
         (["--l1-size", "192"], "--l1-size 192: 3 sets of 1 ways: a power of two is needed"),
+        (
+            ["--l1-size", "256", "--l1-sets", "8"],
+            "--l1-size 256: 4 lines do not fill 8 sets evenly",
+        ),
+        (["--l1-size", "256", "--l1-ways", "8"], "4 lines are not whole sets of 8 ways"),
         (["--l2-size", "-4k"], "'--l2-size': '-4k' is not a size in bytes"),
         (["--l2-sets", "2048", "--l2-ways", "1024"], "--l2-sets 2048 with --l2-ways 1024: "),
         (
