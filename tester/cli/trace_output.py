@@ -25,9 +25,12 @@ class Tracer:
         self._lines: dict[int, None] = {}
         if text != "all":
             try:
-                self._wanted = int(text, 0) & self._mask
+                address = int(text, 0)
             except ValueError:
-                raise ConfigError(f"--trace {text}: expected all or an address") from None
+                address = -1
+            if address < 0:
+                raise ConfigError(f"--trace {text}: expected all or an address")
+            self._wanted = address & self._mask
 
     def __call__(
         self, controller: Any, address: int, state: int, event: int, next_state: int, comment: str

@@ -210,6 +210,7 @@ def umask() -> int:
         (["replay", "no.leg"], "no.leg: cannot be read"),
         (["--system", "no.toml"], "no.toml"),
         (["--trace", "here"], "expected all or an address"),
+        (["--trace", "-5"], "--trace -5: expected all or an address"),
         (["--episodes", "0"], "episodes"),
         (["--delay", "long"], "delay"),
         (["--no-such-option"], "--no-such-option"),
