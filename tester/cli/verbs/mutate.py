@@ -21,7 +21,7 @@ from slicc.text.terminal import printable_lines
 from slicc.text.wording import duration
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import NO_END, Options
-from tester.cli.checks import check_includes
+from tester.cli.checks import check_directory, check_includes
 from tester.cli.options.mutate import MutateOptions, ReportFormat
 from tester.engines.choice import Choice
 from tester.engines.selection import CANNOT, Chosen
@@ -46,6 +46,8 @@ DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 def mutate(options: MutateOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_includes(options)
+    if options.output is not None:
+        check_directory("--output", options.output)
     profiles.check_name(options.profile)
     started = time.monotonic()
     mutated = load_mutated(
