@@ -34,13 +34,19 @@ def _replace(path: Path, content: bytes) -> None:
         with temporary.open("xb") as stream:
             stream.write(content)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)  # nobody has given the other name
         raise
 
 
 def why_not_writable(directory: Path) -> str | None:
-    """Why no file could be made in a directory that may not exist yet; None if one could."""
+    """Why no file could be made in a directory that may not exist yet; None if one could.
+
+    One without a name is made and forgotten: rights do not tell of every file system that takes
+    no files (``/proc``, and any that is mounted for reading).
+    """
     place = directory
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -48,4 +54,10 @@ def why_not_writable(directory: Path) -> str | None:
         return f"{place} is not a directory"
     if not os.access(place, os.W_OK | os.X_OK):
         return f"{place} may not be written to"
-    return None
+    from tempfile import TemporaryFile
+
+    try:
+        with TemporaryFile(dir=place):
+            return None
+    except OSError as error:
+        return f"{place} takes no files: {error.strerror or error}"

@@ -87,11 +87,7 @@ def check_files(
     """
     there = {option: path for option, path in files.items() if path is not None}
     for option, path in there.items():
-        reason = why_not_writable(path.parent)
-        if reason is None and not path.parent.is_dir():
-            reason = f"{path.parent} does not exist"
-        if reason is None and path.is_dir():
-            reason = "it is a directory"
+        reason = _why_no_file(path)
         if reason is not None:
             raise ConfigError(f"{option} {path}: cannot be written: {reason}")
     _refuse_one_file_twice(there.items())
@@ -102,6 +98,15 @@ def check_files(
         what = inputs.get(os.path.realpath(path))
         if what is not None:
             raise ConfigError(f"{option} {path}: it is the {what} itself")
+
+
+def _why_no_file(path: Path) -> str | None:
+    if path.is_dir():
+        return "it is a directory"
+    if path.exists() and not path.is_file():  # a device or a pipe, which is written to as it is
+        return None if os.access(path, os.W_OK) else f"{path} may not be written to"
+    there = None if path.parent.is_dir() else f"{path.parent} does not exist"
+    return why_not_writable(path.parent) or there
 
 
 def _read(options: object) -> Iterator[tuple[str, Path]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slicc.text.files import write_whole
+from slicc.text.files import why_not_writable, write_whole
 
 
 def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -19,3 +19,17 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_whole(tmp_path / "dir", b"x")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["dir", "new"]
     assert error.value.filename == str(tmp_path / "dir")
+
+
+def test_a_directory_that_takes_no_files_is_told_from_one_that_does(tmp_path: Path) -> None:
+    assert why_not_writable(tmp_path) is None
+    assert why_not_writable(tmp_path / "new" / "newer") is None
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("")
+    assert why_not_writable(tmp_path / "file") == f"{tmp_path}/file is not a directory"
+    if Path("/proc/self").exists():
+        reason = why_not_writable(Path("/proc")) or ""
+        assert reason.startswith(("/proc takes no files: ", "/proc may not be written to"))
+        with pytest.raises(OSError) as error:
+            write_whole(Path("/proc/x"), b"x")
+        assert error.value.filename == "/proc/x"

@@ -230,6 +230,10 @@ def umask() -> int:
         (["--set", "line_size=48"], "--set line_size=48: line_size = 48: must be a power of two"),
         (["extra"], "(extra)"),
         (["--set", "a.b.c=1"], '--set a.b.c=1: a = {"b": {"c": 1}}: no such field'),
+        (
+            ["--coverage", "/proc/x"],
+            "--coverage /proc/x: cannot be written: /proc ",
+        ),
         (["--coverage", "/dev/full"], "gpu-tester: /dev/full: No space left on device"),
         (["--save-program", "/dev/full"], "/dev/full: cannot be written: No space left"),
     ],
