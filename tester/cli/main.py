@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NoReturn
 
+from typer import BadParameter
+
 from slicc.text.command.command_line import new_app
 from slicc.text.command.exit_status import Stop, heed_endings, run_command
 from slicc.text.command.options import written
@@ -24,6 +26,7 @@ _HELP: Final = """Break a coherence protocol: run random data-race-free programs
 every byte."""
 _EPILOG: Final = """Without a verb, run: gpu-tester --protocol MI --episodes 10000 --seed 1.
 gpu-tester VERB -h shows the options of each."""
+_PROTOCOL: Final = ("--protocol", "-p")
 _OF_THE_COMMAND: Final = ("-h", "--help", "--version")
 
 
@@ -105,12 +108,13 @@ VERBS: Final = (
 def with_verb(arguments: Sequence[str]) -> list[str]:
     """The arguments of a command with a verb; older spellings, which reports name, get theirs.
 
-    A protocol may stand in place of the verb.
+    A protocol may stand in place of the verb. Raises BadParameter where another one follows.
     """
     if arguments[:1] == ["diff-engines"]:
         return with_verb(["--diff-engines", *arguments[1:]])
     first = arguments[0] if arguments else ""
     if _is_protocol(first):
+        _refuse_another_protocol(first, arguments[1:])
         return with_verb(["--protocol", *arguments])
     if first in _OF_THE_COMMAND or (first and not first.startswith("-")):
         return list(arguments)
@@ -136,6 +140,25 @@ def _is_protocol(word: str) -> bool:
 
     known = shipped()
     return word in known or word.endswith((".slicc", ".sm")) or suggest(word, known) is not None
+
+
+def _refuse_another_protocol(first: str, words: Sequence[str]) -> None:
+    """The last one would be taken, and that in the place of the verb stand there unheeded.
+
+    Raises BadParameter.
+    """
+    for word, after in zip(words, [*words[1:], ""]):
+        option, equals, value = word.partition("=")
+        if word == "--":
+            return
+        if option in _PROTOCOL:
+            other = value if equals else after
+        elif word.startswith("-p") and not word.startswith("--"):
+            other = word[2:]
+        else:
+            continue
+        if other != first:
+            raise BadParameter(f"two protocols are given, {first} and {other}: name one")
 
 
 def _without_bare_seed(arguments: Sequence[str]) -> list[str]:
