@@ -17,6 +17,7 @@ from slicc.garbage import uncollected
 from slicc.text.command.exit_status import FOUND, Stop
 from slicc.text.command.progress import colored
 from slicc.text.terminal import own
+from slicc.text.wording import counted
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol
@@ -161,8 +162,3 @@ def _summary(sink: DiagnosticSink) -> str:
     ordered = sink.in_source_order()
     slug = next((one for one in ordered if one.severity is Severity.ERROR), ordered[0]).slug
     return f"slicc: {', '.join(found)} (see `slicc explain {slug}`)"
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun in the right form."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Names and times in the running text of messages."""
+"""Names, numbers and times in the running text of messages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from collections.abc import Sequence
 def listed(names: Sequence[str]) -> str:
     """``a, b and c``; empty for none."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun in the right form: ``1 leg``, ``1,200 legs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from slicc.text.lazy_dataclass import dataclass
-from slicc.text.wording import duration, listed
+from slicc.text.wording import counted, duration, listed
 from tester.campaign_directory.directory import CampaignDirectory
 from tester.campaign_directory.store import FailureRow, Store
 
@@ -157,10 +157,7 @@ def text_lines(status: Status) -> Iterator[str]:
     """For a terminal."""
     at_work = f", at work in process {status.process}" if status.process else ""
     yield f"{status.directory}: {title(status)}{at_work}"
-    yield (
-        f"  {status.legs:,} legs, {status.episodes:,} episodes, {status.lane_accesses:,} lane "
-        f"accesses, {status.transitions:,} transitions"
-    )
+    yield f"  {work(status)}"
     yield f"  {rates(status)}"
     yield f"  pairs of transitions: {status.own:,} own, {status.line:,} on a line{_lately(status)}"
     if status.machines:
@@ -168,6 +165,14 @@ def text_lines(status: Status) -> Iterator[str]:
         yield from (f"  {line}" for line in _coverage(status))
     yield from _profiles(status)
     yield from _failures(status)
+
+
+def work(status: Status) -> str:
+    """How much was run."""
+    return (
+        f"{counted(status.legs, 'leg')}, {counted(status.episodes, 'episode')}, "
+        f"{status.lane_accesses:,} lane accesses, {status.transitions:,} transitions"
+    )
 
 
 def rates(status: Status) -> str:
@@ -188,7 +193,8 @@ def _lately(status: Status) -> str:
     new = last.own + last.line - before.own - before.line
     cells = last.cells - before.cells
     return (
-        f"; {new:,} of them, and {cells:,} cells, new in the last {last.legs - before.legs:,} legs"
+        f"; {new:,} of them, and {counted(cells, 'cell')}, new in the last "
+        f"{counted(last.legs - before.legs, 'leg')}"
     )
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from slicc.text.markup import html_text
 from slicc.text.wording import duration
-from tester.campaign_directory.status import Point, Status, rates, title
+from tester.campaign_directory.status import Point, Status, rates, title, work
 
 _STYLE: Final = """
 :root{color-scheme:light dark;--line:#8886;--soft:#8881;--curve:#2563b8;--bad:#b3261e}
@@ -42,7 +42,7 @@ def html_page(status: Status, folder: Path) -> str:
         f'<html lang="en"><head><meta charset="utf-8"><title>{heading}</title>',
         f'<style>{_STYLE}</style></head><body class="ready">',
         f"<h1>{heading}</h1>",
-        f"<p>{html_text(status.directory)}: {_counts(status)}.<br>{html_text(rates(status))}</p>",
+        f"<p>{html_text(status.directory)}: {work(status)}.<br>{html_text(rates(status))}</p>",
         *_failures(status, folder),
         "<h2>Over time</h2>",
         *_curves(status),
@@ -53,13 +53,6 @@ def html_page(status: Status, folder: Path) -> str:
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
-
-
-def _counts(status: Status) -> str:
-    return (
-        f"{status.legs:,} legs, {status.episodes:,} episodes, {status.lane_accesses:,} lane "
-        f"accesses, {status.transitions:,} transitions"
-    )
 
 
 def _table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from protocols.loader import LoadedProtocol
 from slicc.text.command.exit_status import DISAGREE, FINE, FOUND, INTERRUPTED, OURS, Ended
 from slicc.text.command.progress import Progress
 from slicc.text.terminal import printable_lines
-from slicc.text.wording import duration
+from slicc.text.wording import counted, duration
 from tester.campaign.drawing.leg_summary import defects_summary
 from tester.campaign.drawing.options import Options
 from tester.campaign.workers import OutOfTime, WorkerDied, Workers
@@ -178,10 +178,12 @@ class CampaignSession:
         left = self._left()
         ends = [] if left is None else [f"{duration(left)} left"]
         wanted = "" if options.episodes == NO_END else f"/{options.episodes:,}"
-        failing = f"  {progress.failing_legs:,} legs failed" if progress.failing_legs else ""
+        failing = (
+            f"  {counted(progress.failing_legs, 'leg')} failed" if progress.failing_legs else ""
+        )
         rate = progress.session_episodes / max(1e-9, self._seconds)
         return (
-            f"{progress.legs:,} legs, {progress.episodes:,}{wanted} episodes  "
+            f"{counted(progress.legs, 'leg')}, {progress.episodes:,}{wanted} episodes  "
             f"{', '.join([duration(self._seconds), *ends])}  {progress.cells:,} cells, "
             f"{progress.own:,} + {progress.line:,} pairs  {rate:,.0f} episodes/s{failing}"
         )
@@ -200,7 +202,7 @@ class CampaignSession:
                 print(printable_lines(line))
         verdict = _VERDICTS.get(status, "INTERRUPTED")
         rest = (
-            f"{progress.episodes:,} episodes in {progress.legs:,} legs, "
+            f"{counted(progress.episodes, 'episode')} in {counted(progress.legs, 'leg')}, "
             f"{progress.session_legs:,} of them now, seed {self._drawn.seed}; "
             f"{progress.failing_legs:,} failed"
         )

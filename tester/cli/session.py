@@ -28,7 +28,7 @@ from slicc.text.command.exit_status import (
 from slicc.text.command.progress import Progress
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.terminal import printable_lines
-from slicc.text.wording import duration, listed
+from slicc.text.wording import counted, duration, listed
 from tester.campaign.campaign import AnyRun, Campaign, kind_of
 from tester.campaign.drawing.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.drawing.options import Options
@@ -475,11 +475,11 @@ class Session:
         """``cells``: of a run so long that what it has not hit is of interest."""
         totals, campaign = self.campaign.totals, self.campaign
         verdict = _word(status)
-        legs = f"{totals.legs} leg{'s' if totals.legs != 1 else ''}"
         seed = "" if self.seed_given else f", seed {self.drawn.seed}"
         rest = (
-            f"{totals.episodes:,} episodes in {legs}, {totals.lane_accesses:,} lane "
-            f"accesses, {campaign.transitions:,} transitions, {totals.ticks:,} ticks{seed}"
+            f"{counted(totals.episodes, 'episode')} in {counted(totals.legs, 'leg')}, "
+            f"{totals.lane_accesses:,} lane accesses, {campaign.transitions:,} transitions, "
+            f"{totals.ticks:,} ticks{seed}"
         )
         if self.file is None:
             undone = undriven(self.protocol.info, self.protocol.description)

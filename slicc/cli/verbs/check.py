@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slicc.cli.options import TO_STDERR, CheckOptions, DiagnosticFormat
-from slicc.cli.session import Session, compiling, counted
+from slicc.cli.session import Session, compiling
 from slicc.text.command.exit_status import Stop
 from slicc.text.files import write_whole
+from slicc.text.wording import counted
 
 if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol

@@ -57,6 +57,13 @@ def test_a_campaign_says_what_it_did_and_its_status_again(tmp_path: Path) -> Non
     assert sum(each["legs"] for each in table["profiles"].values()) == 8
 
 
+def test_one_leg_is_one(tmp_path: Path) -> None:
+    directory = str(tmp_path / "new")
+    result = gpu_tester("campaign", directory, *SMALL, "--episodes", "4")
+    assert "PASSED: 4 episodes in 1 leg, 1 of them now" in result.output
+    assert "  1 leg, 4 episodes, " in gpu_tester("status", directory).output
+
+
 def test_a_page_needs_nothing_else(there: Path, tmp_path: Path) -> None:
     base = sqlite3.connect(there / "campaign.sqlite")
     hostile = "</script><img src=x onerror=alert(1)>"
