@@ -6,7 +6,7 @@ a campaign; the same scenario, protocol, key and delays give the same leg.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -19,7 +19,6 @@ from runtime.sim.delay_policy import POLICY_NAMES, SCRIPTED
 from slicc.scenario_text import syntax
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.printer import printed
-from slicc.source import Span
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from tester.campaign.drawing.known_defects import avoided, avoided_defects
@@ -168,22 +167,27 @@ def _described(
     try:
         return base_description(protocol, wanted, without)
     except DescriptionError as error:
-        at, message = _culprit(scenario, protocol, changes, error)
-        raise ScenarioError("setting", f"the system cannot be that: {message}", at) from None
+        raise at_setting(
+            scenario,
+            lambda stated: base_description(protocol, changes | stated, without),
+            error,
+        ) from None
 
 
-def _culprit(
-    scenario: syntax.Scenario,
-    protocol: LoadedProtocol,
-    changes: Mapping[str, object],
-    error: DescriptionError,
-) -> tuple[Span, DescriptionError]:
-    """The first setting with which the system is wrong, and in which way."""
-    so_far = dict(changes)
+def at_setting(
+    scenario: syntax.Scenario, make: Callable[[dict[str, object]], object], error: Exception
+) -> ScenarioError:
+    """``error``, of a system, at the setting that brings it about: the first one up to which
+    ``make`` makes none. What is wrong is as the text has it, not as ``--set`` would."""
+    at, wrong = scenario.columns[0].span, error
+    so_far: dict[str, object] = {}
     for setting in scenario.settings:
         so_far[setting.path] = setting.value
         try:
-            base_description(protocol, so_far, scenario.without)
-        except DescriptionError as first:
-            return setting.span, first
-    return scenario.columns[0].span, error
+            make(so_far)
+        except (DescriptionError, ConfigError) as first:
+            at, wrong = setting.span, first
+            break
+    option = f"{wrong.file}: " if isinstance(wrong, DescriptionError) and not wrong.line else ""
+    what = str(wrong).removeprefix(option).removeprefix("--set ")
+    return ScenarioError("setting", f"the system cannot be that: {what}", at)

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from protocols.loader import LoadedProtocol
+from runtime.description import DescriptionError
 from slicc.scenario_text import syntax
 from slicc.scenario_text.conditions import Outcome, Term
 from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.exploration.native_words import THREAD_REGISTERS, THREAD_STEPS, ActionWord
 from tester.exploration.small_system import LINE_BYTES, Bounds, SmallSystem, small_system
-from tester.litmus.binding import DEFAULT_KEY, Bound, cast_of, check_headings
+from tester.litmus.binding import DEFAULT_KEY, Bound, at_setting, cast_of, check_headings
 from tester.program.program import (
     ATOMIC,
     BARE,
@@ -120,18 +122,25 @@ def _system(
         if machine.as_many_as is None
         for cache in machine.caches
     }
-    stated = {setting.path: setting.value for setting in scenario.settings}
-    wanted = tuple((ways | dict(assignments) | stated).items())
-    for caches in range(1, len(scenario.columns) + 1):
+    stated: dict[str, object] = {setting.path: setting.value for setting in scenario.settings}
+
+    def small(caches: int, stated: dict[str, object]) -> SmallSystem:
         bounds = Bounds(
             caches,
             lines,
             locations,
             operations=("load", "store"),
             engines=True,
-            assignments=wanted,
+            assignments=tuple((ways | dict(assignments) | stated).items()),
         )
-        system = small_system(protocol, bounds, symmetry=False)
+        return small_system(protocol, bounds, symmetry=False)
+
+    for caches in range(1, len(scenario.columns) + 1):
+        try:
+            system = small(caches, stated)
+        except (DescriptionError, ConfigError) as error:
+            small(caches, {})  # an error there is none of the text
+            raise at_setting(scenario, partial(small, caches), error) from None
         cast = cast_of(protocol, system.description)
         engines = {agent.name for agent in cast.agents if agent.kind == DMA}
         names = [column.agent or column.name for column in scenario.columns]

@@ -111,3 +111,27 @@ def test_misuse_with_scenarios(words: str, message: str) -> None:
     files["migratory"] = shipped_folder("processors") / "migratory.litmus"
     done = gpu_tester("explore", "-p", "MSI", *words.format(**files).split())
     assert done.exit_code == MISUSE and message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "verbs", "message"),
+    [
+        ("machine.L1Cache.count = 99", ("explore", "litmus"), "99: must be between 0 and 64"),
+        ("machine.L1Cache.cuont = 2", ("explore", "litmus"), "did you mean `count`?"),
+        ("line_size = 32", ("explore",), "line_size: exploration has its own"),
+        ("machine.L1Cache.count = 12", ("explore",), "12 agents, of 1 to 8"),
+    ],
+)
+def test_what_a_scenario_sets_is_blamed_at_its_place(
+    setting: str, verbs: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.litmus"
+    good = "set machine.Directory.count = 1"
+    file.write_text(f"{good}\nset {setting}\nP0|P1\nstore A = 1|load A -> r0\nexists P1:r0 = 1\n")
+    for verb in verbs:
+        done = gpu_tester(verb, str(file), "-p", "MSI")
+        assert done.exit_code == MISUSE and "--set" not in done.stderr
+        assert f"a.litmus:2:1\n  |\n2 | set {setting}\n" in done.stderr
+        assert message in done.stderr
+    done = gpu_tester("explore", str(file), "-p", "MSI", "--set", "line_size=64")
+    assert done.stderr == f"gpu-tester: {file}: --set line_size: exploration has its own\n"
