@@ -14,7 +14,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TextIO
 
+from slicc.text.command.closed_streams import replace_closed
 from slicc.text.terminal import guarded, own
 
 FINE, FOUND, MISUSED, DISAGREE, OURS, INTERRUPTED, NO_READER = 0, 1, 2, 3, 70, 130, 141
@@ -71,12 +73,20 @@ def run_command(
     ``input_error``: the message for an error of the input; None: a fault of ours, reported with a
     traceback and ``fault``. A command's own status is what it returns, if that is an integer. All
     that is printed meanwhile goes through guards: no name or text of a file steers the terminal.
+    Output that a closed stdout loses is an error, unless the command has a status to tell.
     """
+    unread = replace_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     with guarded():
-        return _run(name, command, input_error, fault)
+        status = _run(name, command, input_error, fault)
+        if unread is not None and status == FINE:
+            sys.stdout.flush()
+            if unread.lost:
+                _tell(f"{name}: cannot write the output: stdout is closed")
+                return MISUSED
+    return status
 
 
 def _run(
@@ -90,14 +100,14 @@ def _run(
         if not own(sys.stdout).closed:  # as it is behind a language server
             sys.stdout.flush()
     except Ended as end:
-        print(f"{name}: ended by {end.signal}", file=sys.stderr)
+        _tell(f"{name}: ended by {end.signal}")
         return end.status
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # the parser of options saw it first
             return _without_reader()
         return stop.code if isinstance(stop.code, int) else FINE
     except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
+        _tell(f"{name}: interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         return _without_reader()
@@ -108,7 +118,7 @@ def _run(
 
 def _without_reader() -> int:
     """The reader closed the output: no message, and Python must not flush again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _discard(sys.stdout)
     return NO_READER
 
 
@@ -123,12 +133,24 @@ def side_file(name: str, status: int) -> Iterator[None]:
     except OSError as error:
         if status == FINE:
             raise
-        print(f"{name}: {_words(error)}", file=sys.stderr)
+        _tell(f"{name}: {_words(error)}")
 
 
 def _words(error: OSError) -> str:
     where = f"{error.filename}: " if error.filename is not None else ""
     return f"{where}{error.strerror or error}"
+
+
+def _discard(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _tell(message: str) -> None:
+    """On stderr. If that cannot be written, as on a full disk, the status still tells it."""
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)
 
 
 def _report(
@@ -140,8 +162,7 @@ def _report(
     if stop is None:
         import traceback
 
-        traceback.print_exception(error)
-        print(f"{name}: {fault}", file=sys.stderr)
+        _tell(f"{''.join(traceback.format_exception(error))}{name}: {fault}")
         return OURS
-    print(stop if stop.complete else f"{name}: {stop}", file=sys.stderr)
+    _tell(str(stop) if stop.complete else f"{name}: {stop}")
     return stop.status
