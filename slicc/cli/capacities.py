@@ -11,17 +11,20 @@ from slicc.analysis.blocking.waits import Capacities
 from slicc.text.command.exit_status import Stop
 
 
-def capacities_of(protocol: Path, system: Path | None) -> Capacities:
-    """What ``system``, else the description beside the protocol's file, bounds. Raises Stop."""
-    path = system or protocol.with_suffix(".toml")
-    if system is None and not path.is_file():
+def capacities_beside(protocol: Path) -> Capacities:
+    """What the description beside the protocol's file bounds, if there is one. Raises Stop."""
+    path = protocol.with_suffix(".toml")
+    if not path.is_file() or b"capacity" not in path.read_bytes():
         return {}
-    if b"capacity" not in path.read_bytes():
-        return {}
+    return capacities_of(path)
+
+
+def capacities_of(system: Path) -> Capacities:
+    """What a description bounds. Raises Stop for what is no description."""
     from runtime.description import DescriptionError, load_description
 
     try:
-        description = load_description(path)
+        description = load_description(system)
     except DescriptionError as error:
         raise Stop(str(error)) from None
     return {

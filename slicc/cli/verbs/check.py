@@ -76,11 +76,13 @@ def _examine(
     from slicc.analysis import analyse
     from slicc.analysis.allowances import without_allowed
     from slicc.analysis.product.kept_attempts import KeptAttempts
-    from slicc.cli.capacities import capacities_of
+    from slicc.cli.capacities import capacities_beside, capacities_of
 
+    stated = None if options.system is None else capacities_of(options.system)
     if options.analysis:
         for compiled in protocols:
-            capacities = partial(capacities_of, compiled.path, options.system)
+            beside = partial(capacities_beside, compiled.path)
+            capacities = beside if stated is None else partial(dict, stated)
             slugs = options.select or None
             kept = KeptAttempts(compiled.path, compiled.sources)
             for found in analyse(compiled.protocol, slugs, capacities=capacities, kept=kept):

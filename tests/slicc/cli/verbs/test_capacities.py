@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import pytest
 from typer.testing import CliRunner
 
 from slicc.cli.application import app
 from tests.slicc.analysis.blocking.test_cycles import ANSWERED
+from tests.slicc.cli.test_cli import slicc as command
 
 
 def checked(tmp_path: Path, system: str, *arguments: str) -> tuple[int, str]:
@@ -42,3 +44,23 @@ def test_the_command_reads_another_system(tmp_path: Path) -> None:
     assert "`toCache` of Directory: 4" in checked(tmp_path, "", "--system", str(other))[1]
     other.write_text(SYSTEM.replace("3", "-3"), encoding="utf-8")
     assert "other.toml" in checked(tmp_path, "", "--system", str(other))[1]
+
+
+@pytest.mark.parametrize("analysis", [(), ("--no-analysis",)])
+def test_another_system_must_be_a_description(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, analysis: tuple[str, ...]
+) -> None:
+    """Whether or not a check asks for what it bounds; in the words of gpu-tester."""
+    monkeypatch.chdir(tmp_path)
+    checked(tmp_path, "")
+    Path("no.toml").write_text("no description")
+    messages = {
+        "nope": "nope: cannot be read: No such file or directory",
+        ".": ".: cannot be read: Is a directory",
+        "no.toml": "no.toml:1: not TOML: ",
+    }
+    for system, message in messages.items():
+        for protocol in ("Small.slicc", "MI"):
+            found = command("check", protocol, "--system", system, *analysis)
+            assert found.returncode == 2
+            assert found.stderr.startswith(f"slicc: {message}"), found.stderr
