@@ -15,6 +15,7 @@ from typing import Final
 from protocols import shipped
 from slicc.cli.options import CiOptions, Service
 from slicc.text.command.exit_status import Stop
+from slicc.text.files import write_whole
 from slicc.text.lazy_dataclass import dataclass
 
 _TEMPLATES: Final = Path(__file__).parent / "ci_files"
@@ -30,13 +31,9 @@ class CiFile:
     text: str
     hint: str
 
-    def write(self) -> None:
-        """Raises OSError."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("x", encoding="utf-8") as stream:
-            stream.write(self.text)
-        print(self.path)
-        print(self.hint, file=sys.stderr)
+    def write(self) -> Path:
+        """The path. Raises OSError."""
+        return write_whole(self.path, self.text.encode(), parents=True)
 
 
 def ci(options: CiOptions) -> None:
@@ -44,7 +41,9 @@ def ci(options: CiOptions) -> None:
     name = options.protocol
     if name not in shipped() and not Path(name).is_file():
         raise Stop(f"there is no file {name}, and no shipped protocol of that name")
-    ci_file(options.service, name, options.output).write()
+    file = ci_file(options.service, name, options.output)
+    print(file.write())
+    print(file.hint, file=sys.stderr)
 
 
 def ci_file(service: Service, protocol: str, output: Path | None = None) -> CiFile:

@@ -1,6 +1,7 @@
 """``slicc new``: a small protocol that works, to start from.
 
-It is the one that ``docs/first-protocol.md`` builds. Invariant: no file that exists is touched.
+It is the one that ``docs/first-protocol.md`` builds. Invariant: no file that exists is touched;
+without room for all files none is left.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from protocols import shipped
 from slicc.cli.options import NewOptions
 from slicc.cli.verbs.ci import ci_file
 from slicc.text.command.exit_status import Stop
+from slicc.text.files import write_whole
 
 _STARTER: Final = Path(__file__).parent / "starter"
 _FILES: Final = {
@@ -42,14 +44,20 @@ def new(options: NewOptions) -> None:
         if path.exists() or path.is_symlink():
             raise Stop(f"{path} exists already; choose another name, or a directory with --output")
     beside = None if options.ci is None else ci_file(options.ci, str(paths["driver.slicc"]))
-    directory.mkdir(parents=True, exist_ok=True)
-    for template, path in paths.items():
-        text = Template((_STARTER / template).read_text(encoding="utf-8")).substitute(name=name)
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(text)
-        print(path)
+    written: list[Path] = []
+    try:
+        for template, path in paths.items():
+            text = Template((_STARTER / template).read_text(encoding="utf-8")).substitute(name=name)
+            written.append(write_whole(path, text.encode(), parents=True))
+        if beside is not None:
+            written.append(beside.write())
+    except BaseException:
+        for path in written:  # or they would be in the way of another attempt
+            path.unlink(missing_ok=True)
+        raise
+    print(*written, sep="\n")
     if beside is not None:
-        beside.write()
+        print(beside.hint, file=sys.stderr)
     driver = shlex.quote(str(paths["driver.slicc"]))
     print(
         f"\nNext:\n  slicc check {driver}\n  slicc graph {driver}\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -113,3 +115,33 @@ def test_a_directory_that_cannot_be_written(here: Path) -> None:
     done = command("new", "Lease", "-o", "file/below")
     assert done.returncode == 2
     assert "cannot read or write" in done.stderr
+
+
+@contextmanager
+def no_room(size: int) -> Iterator[None]:
+    """Files cannot become larger than ``size`` bytes: a real error while one is written."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_nothing_is_left_without_room_and_it_can_be_repeated(here: Path) -> None:
+    with no_room(2000):  # the driver and the messages have room, the cache has not
+        done = command("new", "Lease", "-o", "a/b")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("slicc: cannot read or write a/b/Lease-cache.sm: ")
+    assert [path for path in here.rglob("*") if path.is_file()] == []
+    assert command("new", "Lease", "-o", "a/b").returncode == 0
+
+
+def test_a_workflow_without_room_is_not_left(here: Path) -> None:
+    with no_room(100):
+        done = command("ci", "github", "MI", "-o", "w.yml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("slicc: cannot read or write w.yml: ")
+    assert list(here.iterdir()) == []
+    assert command("ci", "github", "MI", "-o", "w.yml").returncode == 0
