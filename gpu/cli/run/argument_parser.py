@@ -224,7 +224,7 @@ def _random_floats(
     kind: np.dtype[Any], bounds: tuple[float, float], bits: Callable[[Values], Values]
 ) -> Callable[[Values], Values]:
     low, high = bounds
-    if not math.isfinite(high - low):
+    if not (low < high and math.isfinite(high - low) and _finite(kind, low, high)):
         raise ArgumentTextError(f"{low} to {high} is no range of {kind}")
 
     def between(index: Values) -> Values:
@@ -303,8 +303,16 @@ def _list(kind: np.dtype[Any], text: str) -> Values:
             if number != int(number):
                 raise ArgumentTextError(f"{_quoted(part)} is not an integer")
         return np.array([int(number) for number in numbers], kind)
+    for part, number in zip(parts, numbers, strict=True):
+        if not (_finite(kind, number) or math.isnan(number) or "inf" in part.lower()):
+            raise ArgumentTextError(f"{_quoted(part)} does not fit {8 * kind.itemsize} bits")
+    return np.array(numbers, np.float64).astype(kind)
+
+
+def _finite(kind: np.dtype[Any], *numbers: float) -> bool:
+    """Whether they are finite as floats of this type."""
     with np.errstate(over="ignore"):
-        return np.array(numbers, np.float64).astype(kind)
+        return bool(np.isfinite(np.array(numbers, np.float64).astype(kind)).all())
 
 
 def load_numpy(path: str) -> Values:
