@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpu.cli.run.options import DeviceOptions
+from gpu.errors import HostError
 from gpu.host.device import Device
 from gpu.host.processes.context import Context
 from gpu.host.processes.process import Process
@@ -40,6 +41,8 @@ class OpenedDevice:
 
 def open_device(options: DeviceOptions) -> OpenedDevice:
     """Raises what loading a protocol or opening a memory raises, and `HostError`."""
+    if options.functional:
+        _check_functional(options)
     protocol = options.protocol or DEFAULT_PROTOCOL
     device = Device(
         None if options.functional else protocol,
@@ -66,6 +69,19 @@ def open_device(options: DeviceOptions) -> OpenedDevice:
         f"({engine}); cycles are those of a model, not of a product"
     )
     return OpenedDevice(device, fidelity, not options.functional, process)
+
+
+def _check_functional(options: DeviceOptions) -> None:
+    """Raises HostError for what flat memory without time cannot have."""
+    no_protocol, no_time = "only caches have a protocol", "only a device with time has a profile"
+    for option, value, why in (
+        ("--protocol", options.protocol, no_protocol),
+        ("--system", options.system, "only the system of a protocol has a description"),
+        ("--profile", options.profile, no_time),
+        ("--trace-out", options.trace_out, no_time),
+    ):
+        if value:
+            raise HostError(f"{option} with --functional: {why}")
 
 
 def _print_line(line: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpu.cli.options import Engine, KernelOptions, SourceOptions
 from gpu.compute_unit.pipeline.timing_parameters import Timing
 from gpu.device_limits import MOST_BANKS, MOST_UNITS
-from slicc.text.command.options import MISSING, argument, between, option
+from slicc.text.command.options import MISSING, argument, between, not_negative, option
 from slicc.text.lazy_dataclass import dataclass
 
 
@@ -44,7 +44,11 @@ class DeviceOptions:
         metavar="N",
         read=between(1),
     )
-    tolerance: float = _call(0.0, "By which floats may differ, relative to the expected (0).")
+    tolerance: float = _call(
+        0.0,
+        "By which floats may differ, relative to the expected (0).",
+        read=not_negative("a tolerance"),
+    )
     verify: bool = _call(
         False, "Compare all buffers at the end with those of a run without caches and time."
     )

@@ -126,15 +126,22 @@ def byte_count(text: str) -> int:
     return size
 
 
-def seconds(text: str) -> float:
-    """A length of time. Raises ValueError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value < math.inf:
-        raise ValueError(f"{text!r} is not a number of seconds, 0 or more")
-    return value
+def not_negative(what: str) -> Callable[[str], float]:
+    """A reader of finite numbers that are 0 or more. ``what`` one is, for the message."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{text!r} is not {what}, 0 or more")
+        return value
+
+    return read
+
+
+seconds: Final = not_negative("a number of seconds")
 
 
 def hours(text: str) -> float:

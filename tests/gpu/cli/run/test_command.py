@@ -235,6 +235,29 @@ def test_a_functional_run_has_nothing_to_set(files: dict[str, str]) -> None:
     assert "gpu.lds_cycles: no such field, because only the system of a protocol" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--protocol=NoSuch", "--protocol with --functional: only caches have a protocol"),
+        ("--system=no.toml", "--system with --functional: only the system of a protocol has"),
+        ("--profile", "--profile with --functional: only a device with time has a profile"),
+        ("--trace-out=t", "--trace-out with --functional: only a device with time has a profile"),
+    ],
+)
+def test_what_flat_memory_cannot_have(option: str, message: str, files: dict[str, str]) -> None:
+    answer = gcn("run", files["vadd"], "vadd", *VADD, "--functional", option)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"gcn: {message}")
+
+
+@pytest.mark.parametrize("tolerance", ["-1", "nan", "inf", "x"])
+def test_a_tolerance_is_a_number(tolerance: str, files: dict[str, str]) -> None:
+    words = ("--functional", "--tolerance", tolerance)
+    answer = gcn("run", files["vadd"], "vadd", *VADD, *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert f"'{tolerance}' is not a tolerance, 0 or more" in answer.err
+
+
 def test_what_was_asked_of_memory_is_asked_again(files: dict[str, str], tmp_path: Path) -> None:
     recording = tmp_path / "vadd.rec"
     first = gcn("run", files["vadd"], "vadd", *VADD, "--engine", "python", "--set",
