@@ -11,6 +11,7 @@ from slicc.text.command.exit_status import FOUND, Stop
 
 def input_error(error: Exception) -> Stop | None:
     """None for a fault of the model itself."""
+    from gpu.cli.common.files import OutputError
     from gpu.cli.common.grid_size import SizeError
     from gpu.cli.run.argument_parser import ArgumentTextError
     from gpu.errors import GpuError
@@ -32,7 +33,7 @@ def input_error(error: Exception) -> Stop | None:
     if isinstance(error, (ProtocolError, MemoryStuck)):
         return Stop(f"the protocol failed: {error}", FOUND)
     given = (
-        ArgumentTextError, SizeError, GpuError, ProtocolMissing,
+        ArgumentTextError, SizeError, OutputError, GpuError, ProtocolMissing,
         DescriptionError, OutOfRoom, EngineMissing, BadRecording, ReplayError, CoreFileError,
         TooLarge, KernelTooLarge,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Writing files whole, and whether one could be written, asked before hours of work.
+"""Writing files whole, and whether they could and should be, asked before hours of work.
 
 Invariant: a reader of a path sees the old file or the new one, never half of either.
 """
@@ -6,7 +6,12 @@ Invariant: a reader of a path sees the old file or the new one, never half of ei
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+_NOTHING: Final[Mapping[str, Path]] = MappingProxyType({})
 
 
 def write_whole(path: Path, content: bytes, *, parents: bool = False) -> Path:
@@ -61,3 +66,22 @@ def why_not_writable(directory: Path) -> str | None:
             return None
     except OSError as error:
         return f"{place} takes no files: {error.strerror or error}"
+
+
+def why_lost(outputs: Mapping[str, Path], inputs: Mapping[str, Path] = _NOTHING) -> str | None:
+    """Why an output would overwrite another one or an input; None if none does.
+
+    Names say what each is, as ``--stats``. What is no file, as ``/dev/null``, takes all of them.
+    """
+    read = {os.path.realpath(path): what for what, path in inputs.items()}
+    written: dict[str, str] = {}
+    for what, path in outputs.items():
+        if path.exists() and not path.is_file():
+            continue
+        place = os.path.realpath(path)
+        if place in read:
+            return f"{what} would overwrite {path}, {read[place]}"
+        other = written.setdefault(place, what)
+        if other != what:
+            return f"{other} and {what} both write to {path}"
+    return None

@@ -7,13 +7,13 @@ and do not contradict each other.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from runtime.description import MAX_ENTRIES
 from slicc.text.command.options import given
-from slicc.text.files import why_not_writable
+from slicc.text.files import why_lost, why_not_writable
 from tester.cli.options.common import LegOptions, OutputOptions, ProtocolOptions, SeriesOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
@@ -90,7 +90,9 @@ def check_files(
         reason = _why_no_file(path)
         if reason is not None:
             raise ConfigError(f"{option} {path}: cannot be written: {reason}")
-    _refuse_one_file_twice(there.items())
+    lost = why_lost(there)
+    if lost is not None:
+        raise ConfigError(lost)
     inputs = {os.path.realpath(path): what for what, path in _read(options)}
     if read is not None:
         inputs[os.path.realpath(read[1])] = read[0]
@@ -121,14 +123,6 @@ def _read(options: object) -> Iterator[tuple[str, Path]]:
     system: Path | None = getattr(options, "system", None)
     if system is not None:
         yield "system description", system
-
-
-def _refuse_one_file_twice(files: Iterable[tuple[str, Path]]) -> None:
-    seen: dict[str, str] = {}
-    for option, path in files:
-        other = seen.setdefault(os.path.realpath(path), option)
-        if other != option:
-            raise ConfigError(f"{other} and {option} both write to {path}")
 
 
 def fixed_options(options: LegOptions, line_size: int) -> dict[str, object]:

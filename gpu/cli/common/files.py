@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from gpu.cli.options import SourceOptions
 from gpu.code_object import DEFAULT_PROCESSOR, CodeObject, CodeObjectError, Kernel
 from gpu.code_object.opencl.device_libraries import OPTION
+from slicc.text.files import why_lost
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 """Kernels that come with the package; ``vadd.co`` is ``vadd.cl``, compiled by stock clang 14."""
+
+
+class OutputError(ValueError):
+    """A file would be lost."""
 
 
 def open_code_object(path: Path, options: SourceOptions) -> CodeObject:
@@ -48,6 +54,15 @@ def runnable_kernel(code_object: CodeObject, name: str) -> Kernel:
     if refusals:
         raise CodeObjectError(code_object.path, f"kernel {name} cannot run: {'; '.join(refusals)}")
     return kernel
+
+
+def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> None:
+    """What is written, and what is read, by what it is. Raises OutputError and OSError."""
+    for path in outputs.values():
+        check_writable(path)
+    lost = why_lost(outputs, inputs)
+    if lost is not None:
+        raise OutputError(lost)
 
 
 def check_writable(path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gpu.cli.common.files import check_writable
+from gpu.cli.common.files import check_outputs
 from gpu.cli.run import results
 from gpu.cli.run.counters import lines_about_caches, progress_line, work_of
 from gpu.cli.run.device import OpenedDevice, keep_recording, open_device
@@ -36,11 +36,16 @@ class Wanted:
     files: Mapping[str, Path]
 
 
-def run_and_report(options: DeviceOptions, program: HostProgram, wanted: Wanted, what: str) -> bool:
-    """Whether all was right. ``what`` ran. Raises the errors of `gpu.cli.error_messages`."""
-    for path in (options.stats, options.record, options.trace_out, options.core):
-        if path is not None:
-            check_writable(path)
+def run_and_report(
+    options: DeviceOptions,
+    program: HostProgram,
+    wanted: Wanted,
+    what: str,
+    inputs: Mapping[str, Path],
+) -> bool:
+    """Whether all was right. ``what`` ran, from the ``inputs``, which have names for messages.
+    Raises the errors of `gpu.cli.error_messages`."""
+    _check_files(options, wanted, inputs)
     opened = open_device(options)
     device = opened.device
     buffers = allocate(opened.context, program)
@@ -63,6 +68,19 @@ def run_and_report(options: DeviceOptions, program: HostProgram, wanted: Wanted,
     if options.record is not None:
         keep_recording(device, options, options.record)
     return right
+
+
+def _check_files(options: DeviceOptions, wanted: Wanted, inputs: Mapping[str, Path]) -> None:
+    given = {
+        "--stats": options.stats,
+        "--record": options.record,
+        "--trace-out": options.trace_out,
+        "--core": options.core,
+    }
+    outputs = {f"the saved {name}": path for name, path in wanted.files.items()}
+    outputs |= {option: path for option, path in given.items() if path is not None}
+    system = {} if options.system is None else {"the system's description": options.system}
+    check_outputs(outputs, {**inputs, **system})
 
 
 def _judge(

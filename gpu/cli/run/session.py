@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpu.cli.common.files import check_writable, open_code_object, runnable_kernel
+from gpu.cli.common.files import open_code_object, runnable_kernel
 from gpu.cli.common.grid_size import Size3, SizeError, read_size
 from gpu.cli.run import results
 from gpu.cli.run.argument_parser import BufferArgument, PlainArgument, read_argument
@@ -25,7 +25,8 @@ MOST_GROUP = 1024
 def run(options: RunOptions) -> int:
     """Run and print. Returns the exit status. Raises the errors of `gpu.cli.error_messages`."""
     session = _Session(options)
-    right = run_and_report(options, session.program(), session.wanted(), session.kernel.name)
+    name, inputs = session.kernel.name, {"which has the kernel": options.file}
+    right = run_and_report(options, session.program(), session.wanted(), name, inputs)
     return FINE if right else FOUND
 
 
@@ -59,11 +60,9 @@ class _Session:
         return HostProgram(buffers, (call,))
 
     def wanted(self) -> Wanted:
-        """Raises ArgumentTextError, SizeError and OSError."""
+        """Raises ArgumentTextError and SizeError."""
         expected = dict(self._numbered(text, "--expect") for text in self.options.expectations)
         files = dict(self._numbered(text, "--save") for text in self.options.saves)
-        for path in files.values():
-            check_writable(Path(path))
         return Wanted(
             {
                 self.names[number]: results.expected_values(

@@ -83,6 +83,17 @@ def test_more_dispatches_than_a_queue_has_packets(
     assert (answer.status, answer.err) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["l.toml", "vadd.co"])
+def test_what_is_launched_is_not_overwritten(here: Path, name: str) -> None:
+    path = here / "l.toml"
+    path.write_text(FILE.replace('"a.npy"', f'"{name}"'))
+    before = (here / name).read_bytes()
+    answer = gcn("launch", str(path), "--functional")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith(f"gcn: the saved a would overwrite {here / name}, ")
+    assert (here / name).read_bytes() == before
+
+
 def test_wrong_results_are_found(here: Path) -> None:
     np.save(here / "right.npy", np.zeros(64, np.int32))
     answer = gcn("launch", str(here / "l.toml"), "--functional", "-q")

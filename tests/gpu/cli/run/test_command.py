@@ -166,6 +166,30 @@ def test_files_that_cannot_be_written_are_reported_before_anything_runs(
     assert answer == (2, "", f"gcn: {message.format(folder=tmp_path)}\n")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--save 2=o --stats {folder}/o", "the saved c and --stats both write to {folder}/o"),
+        ("--save 1=o --save 2=./o", "the saved b and the saved c both write to o"),
+        ("--save 2=vadd.co", "the saved c would overwrite vadd.co, which has the kernel"),
+        ("--core vadd.co", "--core would overwrite vadd.co, which has the kernel"),
+    ],
+)
+def test_no_output_overwrites_another_file_of_the_run(
+    options: str,
+    message: str,
+    files: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = Path("vadd.co").read_bytes()
+    words = options.format(folder=tmp_path).split()
+    answer = gcn("run", files["vadd"], "vadd", *VADD, "--functional", *words)
+    assert answer == (2, "", f"gcn: {message.format(folder=tmp_path)}\n")
+    assert Path("vadd.co").read_bytes() == before and not Path("o").exists()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
 @pytest.mark.parametrize("option", ["--stats=/dev/full", "--save=2=/dev/full"])
 def test_a_disk_that_is_full(option: str, files: dict[str, str]) -> None:
