@@ -200,7 +200,9 @@ class OutputOptions:
         metavar="N|all",
         read=_rows,
     )
-    quiet: bool = output_option(False, "Print the verdict only.", "--quiet", "-q")
+    quiet: bool = output_option(
+        False, "Print the verdict and reports of failures only.", "--quiet", "-q"
+    )
     verbose: bool = output_option(
         False, "Print each leg's system and parameters.", "--verbose", "-v"
     )

@@ -62,7 +62,7 @@ def test_a_seed_is_chosen_and_printed() -> None:
     assert len(seeds) == 2
 
 
-def test_quiet_prints_the_verdict_only() -> None:
+def test_quiet_prints_the_verdict_only_where_nothing_failed() -> None:
     done = gpu_tester("-p", "MI", "--episodes", "20", "--seed", "1", "--quiet")
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 1
@@ -96,8 +96,10 @@ def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Pa
     assert command is not None
     assert (empty_directory / command[2]).is_file()
 
-    again = gpu_tester(*command[1].split()[1:])
+    again = gpu_tester(*command[1].split()[1:], "--quiet")
     assert again.exit_code == 1
+    assert again.stdout.startswith("\nBUG: ")  # no line of the leg before the report
+    assert again.stdout.splitlines()[-1].startswith("FAILED: ")
     bug = r"^BUG: (.*)$"
     first = re.search(bug, done.stdout, re.MULTILINE)
     second = re.search(bug, again.stdout, re.MULTILINE)
