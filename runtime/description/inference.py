@@ -243,6 +243,18 @@ class _Completion:
                 ("upstream", machine.upstream),
             ):
                 self._known(others, self.machines, "machine", "machine", name, field)
+        self._require_memory()
+
+    def _require_memory(self) -> None:
+        """Without a directory, the first miss would look like a mistake of the protocol."""
+        homes = [
+            name
+            for name, machine in self.machines.items()
+            if "DirectoryMemory" in machine.pointers.values()
+        ]
+        if homes and all(self.given.machines[name].count == 0 for name in homes):
+            message = f"memory is behind {' and '.join(homes)}: at least one is needed"
+            raise self._error(("machine", homes[0], "count"), 0, message)
 
     def _usual_count(self, group: list[str]) -> int:
         """Of machines without a count that share buffers."""

@@ -105,6 +105,21 @@ def test_machines_that_are_left_out_have_no_loose_ends() -> None:
     assert done.machines["L0Cache"].buffers["down"].joined == "L2Cache.above"
 
 
+def test_a_system_has_memory() -> None:
+    homes = [
+        machine(name, Parameter("directory", "DirectoryMemory", pointer=True))
+        for name in ("Directory", "L3Cache")
+    ]
+    text = "[machine.Directory]\ncount = 0"
+    assert completed(text, *homes).machines["Directory"].count == 0
+    with pytest.raises(DescriptionError) as caught:
+        completed(f"{text}\n[machine.L3Cache]\ncount = 0", *homes)
+    assert str(caught.value) == (
+        "x.toml:2: machine.Directory.count = 0: memory is behind Directory and L3Cache: "
+        "at least one is needed"
+    )
+
+
 def test_parameters_without_default_are_asked_for_together() -> None:
     one = machine("L1Cache", Parameter("width", "int"), Parameter("label", "std::string"))
     other = machine("L2Cache", Parameter("depth", "Cycles"))

@@ -208,6 +208,7 @@ def umask() -> int:
         (["--l1-size", "big"], "not a size in bytes"),
         (["--set", "machine.L1Cache.count=-3"], "machine.L1Cache.count"),
         (["--set", "machine.Nonsense.count=2"], "Nonsense"),
+        (["--set", "machine.Directory.count=0"], "memory is behind Directory: at least one"),
         (["--set", "nonsense"], "expected path=value"),
         (["replay", "no.leg"], "no.leg: cannot be read"),
         (["--system", "no.toml"], "no.toml"),
