@@ -5,6 +5,7 @@ Invariant: all errors in the options are reported before anything runs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from gpu.cli.common.files import open_code_object, runnable_kernel
@@ -61,8 +62,8 @@ class _Session:
 
     def wanted(self) -> Wanted:
         """Raises ArgumentTextError and SizeError."""
-        expected = dict(self._numbered(text, "--expect") for text in self.options.expectations)
-        files = dict(self._numbered(text, "--save") for text in self.options.saves)
+        expected = self._numbered(self.options.expectations, "--expect")
+        files = self._numbered(self.options.saves, "--save")
         return Wanted(
             {
                 self.names[number]: results.expected_values(
@@ -73,10 +74,15 @@ class _Session:
             {self.names[number]: Path(path) for number, path in files.items()},
         )
 
-    def _numbered(self, text: str, option: str) -> tuple[int, str]:
-        number, rest = results.numbered(text, len(self.arguments), option)
-        self._buffer(number, option)
-        return number, rest
+    def _numbered(self, texts: Iterable[str], option: str) -> dict[int, str]:
+        """What is said of buffers, by their numbers."""
+        found: dict[int, str] = {}
+        for text in texts:
+            number, rest = results.numbered(text, len(self.arguments), option)
+            self._buffer(number, option)
+            if found.setdefault(number, rest) != rest:
+                raise SizeError(f"{option}: argument {number} is given twice")
+        return found
 
     def _buffer(self, number: int, option: str) -> BufferArgument:
         argument = self.arguments[number]

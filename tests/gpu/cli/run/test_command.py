@@ -110,6 +110,10 @@ def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
         ("{vadd} vadd --grid 64 --arg u32=1 --expect 0=1", "argument 0 is no buffer"),
         ("{vadd} vadd --grid 64 --expect 1", "'1' is not N=..."),
         ("{vadd} vadd --grid 64 --save 3=x.npy", "there are 0 arguments"),
+        (
+            "{vadd} vadd --grid 64 --arg f32[1] --save 0=x.npy --save 0=y.npy",
+            "--save: argument 0 is given twice",
+        ),
         ("{vadd} vadd --grid 64 --arg u32[4] --expect 0=1,2", "2 elements are given for 4"),
         ("{vadd} vadd --grid 64 " + "--arg null " * 3 + "--arg u32=1",
          "kernel vadd: .*address 0x0: nothing is mapped there"),
