@@ -89,6 +89,7 @@ def _stale(finding: Finding, program: Program, system: Any) -> list[str]:
     offset = finding.address & program.line_size - 1
     mask = (1 << 8 * finding.size) - 1
     fresh, old = [], []
+    kinds = set()
     for copy in copies(finding.address):
         if copy.data is None:
             continue
@@ -97,6 +98,7 @@ def _stale(finding: Finding, program: Program, system: Any) -> list[str]:
             fresh.append(copy.where)
         elif value == finding.got:
             old.append(copy.where)
+            kinds.add(copy.kind)
     if not fresh:
         return [
             "no copy holds the expected bytes any more: a lost write-through, a dirty victim that "
@@ -110,7 +112,7 @@ def _stale(finding: Finding, program: Program, system: Any) -> list[str]:
             "no old copy is left: the reader was answered with data that left its source before "
             "the write (a fill in flight across the acquire?)"
         )
-    elif all("memory" in where.lower() for where in old):
+    elif kinds == {"memory"}:
         text.append("memory is behind the caches, and the reader was answered from memory")
     else:
         text.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from protocols.identity import ProtocolIdentity
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
+from runtime.system.inspection import Copy
 from runtime.types.atomic_op import AtomicKind
 from tester.diagnosis.events.history import History, lane_list
 from tester.diagnosis.failure_report import Failure, in_question, refine, render
@@ -192,6 +194,27 @@ def test_a_stale_read_back_is_explained_without_an_episode_of_its_own() -> None:
     finding = Finding(Verdict.STALE_READ, 9, "stale", request, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
     said = " ".join(likely_causes(finding, program, None))
     assert "own earlier store" not in said
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [
+        (["memory"], "the reader was answered from memory"),
+        (["cache", "memory"], "an old copy outlived the store"),
+        ([], "no old copy is left"),
+    ],
+)
+def test_where_old_copies_are_says_how_they_came(old: list[str], said: str) -> None:
+    """By their kind: a cache may be called cacheMemory."""
+
+    def copy(kind: str, value: int) -> Copy:
+        where = "memory" if kind == "memory" else "L1Cache1.cacheMemory"
+        return Copy(kind, where, "", DATA & -64, value << 8 * (DATA % 64))
+
+    found = [copy("cache", 0xA5B6C7D8), *(copy(kind, 0x11223344) for kind in old)]
+    system = SimpleNamespace(copies=lambda address: found)
+    finding = Finding(Verdict.STALE_READ, 9, "stale", None, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
+    assert said in " ".join(likely_causes(finding, hand_over(), system))
 
 
 def test_a_call_without_a_body_is_no_fault_of_the_protocol() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from runtime.requesters.port import Access, AccessKind, Outstanding, Requester
 from runtime.sim.engine import Consumer, Engine
+from runtime.system.inspection import Copy
 from runtime.types.atomic_op import AtomicOp
 from runtime.types.values import DataBlock
 
@@ -264,13 +265,6 @@ class FakeRequester(Consumer):
             heapq.heappop(self._events)[2]()
 
 
-@dataclass
-class FakeCopy:
-    where: str
-    state: str
-    data: int | None
-
-
 class FakeSystem:
     """As much of a system as the tester looks at."""
 
@@ -307,9 +301,9 @@ class FakeSystem:
     def memory_bytes(self, addresses: Sequence[int]) -> list[int]:
         return [self.memory.byte(address) for address in addresses]
 
-    def copies(self, address: int) -> list[FakeCopy]:
+    def copies(self, address: int) -> list[Copy]:
         line = address & -self.line_size
-        return [FakeCopy("memory", "", self.memory.read(line, self.line_size))]
+        return [Copy("memory", "memory", "", line, self.memory.read(line, self.line_size))]
 
     def leaks(self) -> list[str]:
         return ["fake.queue: 1 message stalled"] if self.fault.now("leak") else []
