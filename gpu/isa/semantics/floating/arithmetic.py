@@ -8,6 +8,7 @@ computed with integers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -63,11 +64,10 @@ def _multiply_add_half(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
     small = may_be_flushed(total)
     for value in (a, b, c, product):
         small = np.logical_or(small, may_be_flushed(value))
-    if 1 in small.tobytes():
-        lanes = np.flatnonzero(small)
-        a, b, c = (np.broadcast_to(operand, total.shape)[lanes] for operand in (a, b, c))
-        total[lanes] = _multiply_add_exactly(a, b, c, mode.round_64)
-    return total
+    if 1 not in small.tobytes():
+        return total
+    exactly = partial(_multiply_add_exactly, environment=mode.round_64)
+    return soft_float.repaired(total, small, exactly, a, b, c)
 
 
 def _multiply_add_exactly(a: Array, b: Array, c: Array, environment: int) -> Array:

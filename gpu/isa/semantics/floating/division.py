@@ -8,7 +8,7 @@ takes the scaling back as its mask says; v_div_fixup inserts the results for spe
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -143,11 +143,10 @@ def _finish_64(mode: FloatMode, a: Array, b: Array, c: Array, scaled: Array) -> 
         return result
     result = np.array(np.broadcast_to(result, np.broadcast(result, scaled).shape))
     large = np.greater_equal(np.absolute(c), 2.0)
+    environment = mode.environments[Environment.DOUBLE]
     for wanted, scale in ((large, _DOUBLE.scale), (~large, -_DOUBLE.scale)):
-        lanes = np.flatnonzero(np.logical_and(scaled, wanted))
-        x, y, z = (np.broadcast_to(operand, result.shape)[lanes] for operand in (a, b, c))
-        environment = mode.environments[Environment.DOUBLE]
-        result[lanes] = soft_float.fused_multiply_add(x, y, z, environment, scale)
+        exactly = partial(soft_float.fused_multiply_add, environment=environment, scale=scale)
+        soft_float.repaired(result, np.logical_and(scaled, wanted), exactly, a, b, c)
     return result
 
 

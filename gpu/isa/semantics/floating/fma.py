@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -22,11 +23,8 @@ _SIGN_BIT: Final = constant(63, np.int64)
 
 
 def _repaired(result: Array, wrong: Array, operands: tuple[Array, ...], environment: int) -> Array:
-    """The result with the marked lanes computed from whole numbers."""
-    lanes = np.flatnonzero(wrong)
-    spread = [np.broadcast_to(operand, result.shape)[lanes] for operand in operands]
-    result[lanes] = soft_float.fused_multiply_add(spread[0], spread[1], spread[2], environment)
-    return result
+    exactly = partial(soft_float.fused_multiply_add, environment=environment)
+    return soft_float.repaired(result, wrong, exactly, *operands)
 
 
 def fused_32(mode: FloatMode, a: Array, b: Array, c: Array) -> Array:
