@@ -6,12 +6,8 @@ Invariant: a reader of a path sees the old file or the new one, never half of ei
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final
-
-_NOTHING: Final[Mapping[str, Path]] = MappingProxyType({})
 
 
 def write_whole(path: Path, content: bytes, *, parents: bool = False) -> Path:
@@ -42,7 +38,7 @@ def _replace(path: Path, content: bytes) -> None:
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            error.filename = str(path)  # nobody has given the other name
+            error.filename = str(path)  # the temporary name says nothing to the user
         raise
 
 
@@ -68,12 +64,12 @@ def why_not_writable(directory: Path) -> str | None:
         return f"{place} takes no files: {error.strerror or error}"
 
 
-def why_lost(outputs: Mapping[str, Path], inputs: Mapping[str, Path] = _NOTHING) -> str | None:
+def why_lost(outputs: Mapping[str, Path], inputs: Iterable[tuple[str, Path]] = ()) -> str | None:
     """Why an output would overwrite another one or an input; None if none does.
 
     Names say what each is, as ``--stats``. What is no file, as ``/dev/null``, takes all of them.
     """
-    read = {os.path.realpath(path): what for what, path in inputs.items()}
+    read = {os.path.realpath(path): what for what, path in inputs}
     written: dict[str, str] = {}
     for what, path in outputs.items():
         if path.exists() and not path.is_file():

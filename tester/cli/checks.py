@@ -83,23 +83,17 @@ def check_files(
 ) -> None:
     """As `check_directory`, for files; no two options may name one, nor one that is read.
 
-    ``read``: what it is, and its path. What ``options`` make the protocol of is read as well.
+    ``read``: what it is, as messages call it, and its path. What ``options`` make the protocol of
+    is read as well.
     """
     there = {option: path for option, path in files.items() if path is not None}
     for option, path in there.items():
         reason = _why_no_file(path)
         if reason is not None:
             raise ConfigError(f"{option} {path}: cannot be written: {reason}")
-    lost = why_lost(there)
+    lost = why_lost(there, [*_read(options), *([] if read is None else [read])])
     if lost is not None:
         raise ConfigError(lost)
-    inputs = {os.path.realpath(path): what for what, path in _read(options)}
-    if read is not None:
-        inputs[os.path.realpath(read[1])] = read[0]
-    for option, path in there.items():
-        what = inputs.get(os.path.realpath(path))
-        if what is not None:
-            raise ConfigError(f"{option} {path}: it is the {what} itself")
 
 
 def _why_no_file(path: Path) -> str | None:
@@ -117,12 +111,12 @@ def _read(options: object) -> Iterator[tuple[str, Path]]:
 
     if isinstance(options, ProtocolOptions):
         if options.protocol is not None and options.protocol not in shipped():
-            yield "protocol", Path(options.protocol)
+            yield "the protocol", Path(options.protocol)
         for prelude in options.prelude:
-            yield "prelude", prelude
+            yield "a prelude", prelude
     system: Path | None = getattr(options, "system", None)
     if system is not None:
-        yield "system description", system
+        yield "the system's description", system
 
 
 def fixed_options(options: LegOptions, line_size: int) -> dict[str, object]:

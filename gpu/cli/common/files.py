@@ -60,7 +60,7 @@ def check_outputs(outputs: Mapping[str, Path], inputs: Mapping[str, Path]) -> No
     """What is written, and what is read, by what it is. Raises OutputError and OSError."""
     for path in outputs.values():
         check_writable(path)
-    lost = why_lost(outputs, inputs)
+    lost = why_lost(outputs, inputs.items())
     if lost is not None:
         raise OutputError(lost)
 

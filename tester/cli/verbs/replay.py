@@ -29,7 +29,7 @@ def replay(options: ReplayOptions) -> int:
     if options.pdb and options.break_ is None:
         raise ConfigError("--pdb has no effect without --break")
     written = {"--trace-out": options.trace_out, "--coverage": options.coverage}
-    check_files(written, options, ("replay file", options.file))
+    check_files(written, options, ("the replay file", options.file))
     if options.break_ is not None:
         return _stop(options)
     if is_text(options.file):
@@ -68,7 +68,7 @@ def run_file(
 ) -> int:
     """Run the leg in a file; ``before``: see `Session`."""
     check_includes(options)
-    check_files({"--coverage": options.coverage}, options, ("replay file", file))
+    check_files({"--coverage": options.coverage}, options, ("the replay file", file))
     engine = engine_for(engine, trace)
     leg, protocol = load_any(options, file, engine)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())

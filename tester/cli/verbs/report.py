@@ -24,7 +24,7 @@ def report(options: ReportOptions) -> int:
     require_name(options.file)
     path = options.output or options.file.with_suffix(".html")
     check_includes(options)
-    check_files({"--output": path}, options, ("replay file", options.file))
+    check_files({"--output": path}, options, ("the replay file", options.file))
     leg, protocol = load_any(options, options.file, options.engine, racy=True)
     engine = choose(options.engine, protocol, _note)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())

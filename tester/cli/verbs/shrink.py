@@ -38,7 +38,7 @@ def shrink(options: ShrinkOptions) -> int:
     path = path.with_suffix(".leg") if is_text(path) else path
     check_includes(options)
     # Without --output, a leg that was shrunk before is shrunk further in its place.
-    read = None if options.output is None else ("replay file", options.file)
+    read = None if options.output is None else ("the replay file", options.file)
     for each in (text, path):
         check_files({"--output": each}, options, read)
     leg, protocol = load_any(options, options.file, options.engine)

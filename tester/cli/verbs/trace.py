@@ -28,7 +28,7 @@ def trace(options: TraceOptions) -> int:
             "--stats": options.stats,
         },
         options,
-        ("trace", options.file),
+        ("the trace", options.file),
     )
     engine = engine_for(options.engine, options.trace)
     values = dict(map(parse_assignment, options.assignments))

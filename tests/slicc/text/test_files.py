@@ -37,11 +37,11 @@ def test_a_directory_that_takes_no_files_is_told_from_one_that_does(tmp_path: Pa
 
 def test_files_that_would_overwrite_each_other(tmp_path: Path) -> None:
     one, other, device = tmp_path / "a", tmp_path / "b", Path("/dev/null")
-    assert why_lost({"--x": one, "--y": other}, {"the input": tmp_path / "c"}) is None
+    assert why_lost({"--x": one, "--y": other}, [("the input", tmp_path / "c")]) is None
     assert why_lost({"--x": device, "--y": device}) is None
     again = tmp_path / "b" / ".." / "a"
     assert why_lost({"--x": one, "--y": again}) == f"--x and --y both write to {again}"
     link = tmp_path / "link"
     link.symlink_to(one)
-    lost = why_lost({"--x": other, "--y": link}, {"the input": one})
+    lost = why_lost({"--x": other, "--y": link}, [("the input", one)])
     assert lost == f"--y would overwrite {link}, the input"

@@ -72,7 +72,7 @@ def test_rows_are_counted_before_they_are_kept(file: Path, monkeypatch: pytest.M
 
 
 def test_a_file_without_an_end_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A single line of zeroes; and a pipe into which nobody writes, whose opening waits."""
+    """A single line of zeroes; and a pipe without a writer, whose opening waits."""
     monkeypatch.setattr(reader, "MOST_FILE_BYTES", 1000)
     with pytest.raises(TraceError, match="/dev/zero:1: larger than 1000 bytes"):
         read_trace(Path("/dev/zero"))
