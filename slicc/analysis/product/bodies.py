@@ -6,16 +6,14 @@ Invariant: a closure evaluates left to right, as the IR says, and keeps nothing 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Final
 
 from slicc import ir
-from slicc.analysis.product import library
+from slicc.analysis.product import library, operators
 from slicc.analysis.product.step import Sent, Step, Waiting
 from slicc.analysis.product.values import (
-    DATA,
     KIND,
     UNKNOWN,
     Defaults,
@@ -25,7 +23,6 @@ from slicc.analysis.product.values import (
     Value,
     copied,
 )
-from slicc.codegen.integer_rules import common, wrapped
 from slicc.ir import BinaryOperator as Op
 from slicc.text.lazy_dataclass import dataclass
 
@@ -73,23 +70,6 @@ class Function:
 
     parameters: tuple[ir.FunctionParameter, ...]
     body: tuple[Run, ...] = ()
-
-
-_COMPARISONS: Final[dict[Op, Callable[[Any, Any], Any]]] = {
-    Op.EQUAL: operator.eq,
-    Op.NOT_EQUAL: operator.ne,
-    Op.LESS: operator.lt,
-    Op.GREATER: operator.gt,
-    Op.LESS_EQUAL: operator.le,
-    Op.GREATER_EQUAL: operator.ge,
-}
-_ARITHMETIC: Final[dict[Op, Callable[[Any, Any], Any]]] = {
-    Op.ADD: operator.add,
-    Op.SUBTRACT: operator.sub,
-    Op.MULTIPLY: operator.mul,
-    Op.SHIFT_LEFT: operator.lshift,
-    Op.SHIFT_RIGHT: operator.rshift,
-}
 
 
 def run(body: tuple[Run, ...], frame: Frame) -> Value:
@@ -282,13 +262,8 @@ class Bodies:
         made = self._expression(node)
         if self._correction is None or node is not self._correction.count:
             return made
-        by, kind = self._correction.by, _kind(node.type)
-
-        def corrected(f: Frame) -> Value:
-            found = made(f)
-            return UNKNOWN if found is UNKNOWN or kind is None else wrapped(found + by, kind)
-
-        return corrected
+        corrected = operators.plus(self._correction.by, node.type)
+        return lambda f: corrected(made(f))
 
     def _expression(self, node: ir.Expr) -> Evaluate:
         match node:
@@ -339,7 +314,7 @@ class Bodies:
             case ir.NullTest(valid, operand):
                 return self._null_test(valid, self.expression(operand))
             case ir.Cast(operand):
-                return _converted(self.expression(operand), node.type)
+                return self._cast(operand, node.type)
             case ir.EnumToString(operand):
                 return self.expression(operand)
             case _:
@@ -358,38 +333,27 @@ class Bodies:
         return get
 
     def _unary(self, kind: ir.UnaryOperator, operand: ir.Expr) -> Evaluate:
-        value, number = self.expression(operand), _kind(operand.type)
-        if kind is ir.UnaryOperator.INCREMENT:
-            put = self._put(operand)
+        value, change = self.expression(operand), operators.unary(kind, operand.type)
+        if kind is not ir.UnaryOperator.INCREMENT:
+            return lambda f: change(value(f))
+        put = self._put(operand)
 
-            def increment(f: Frame) -> Value:
-                before = value(f)
-                if before is UNKNOWN or number is None:
-                    put(f, UNKNOWN)
-                else:
-                    put(f, wrapped(before + 1, number))
-                return before
+        def increment(f: Frame) -> Value:
+            before = value(f)
+            put(f, change(before))
+            return before
 
-            return increment
+        return increment
 
-        def unary(f: Frame) -> Value:
-            found = value(f)
-            if found is UNKNOWN:
-                return UNKNOWN
-            if kind is ir.UnaryOperator.NOT:
-                return not found
-            return UNKNOWN if number is None else wrapped(-found, number)
-
-        return unary
+    def _cast(self, operand: ir.Expr, type: ir.Type) -> Evaluate:
+        value, convert = self.expression(operand), operators.converted(operand.type, type)
+        return lambda f: convert(value(f))
 
     def _binary(self, node: ir.Binary, kind: Op, left: ir.Expr, right: ir.Expr) -> Evaluate:
         if kind in (Op.AND, Op.OR):
             return self.truth(node)
         a, b = self.expression(left), self.expression(right)
-        if kind in _COMPARISONS:
-            operation = _comparison(kind, left.type, right.type)
-        else:
-            operation = _arithmetic(kind, node.type)
+        operation = operators.binary(kind, left.type, right.type, node.type)
 
         def binary(f: Frame) -> Value:
             x, y = a(f), b(f)
@@ -545,56 +509,6 @@ def _count(step: Step) -> None:
     step.calls += 1
     if step.calls > _CALLS:
         raise Unmodelled("too many calls")
-
-
-def _kind(type: ir.Type) -> ir.ScalarKind | None:
-    """The integers of a type; None: its values are none."""
-    return type.kind if isinstance(type, ir.ScalarType) and type.kind.bits else None
-
-
-def _arithmetic(kind: Op, type: ir.Type) -> Callable[[Value, Value], Value]:
-    """Numbers that wrap as those of the engines; divisions and shifts too far are unknown."""
-    operation, number = _ARITHMETIC.get(kind), _kind(type)
-    if operation is None or number is None:
-        return lambda x, y: UNKNOWN
-    if kind in (Op.SHIFT_LEFT, Op.SHIFT_RIGHT):
-        return lambda x, y: wrapped(operation(x, y), number) if 0 <= y < number.bits else UNKNOWN
-    return lambda x, y: wrapped(operation(x, y), number)
-
-
-def _comparison(kind: Op, left: ir.Type, right: ir.Type) -> Callable[[Value, Value], Value]:
-    """A comparison as the engines make it, so far as the values are kept."""
-    operation = _COMPARISONS[kind]
-    shared = common(left, right)
-    if shared is not None and left != right:
-        number = shared.kind
-        return lambda x, y: operation(wrapped(x, number), wrapped(y, number))
-    if isinstance(left, ir.ScalarType):
-        return operation
-    if kind not in (Op.EQUAL, Op.NOT_EQUAL):
-        return lambda x, y: UNKNOWN  # members are kept as names, not in their order
-
-    def compared(x: Value, y: Value) -> Value:
-        if x is DATA or (isinstance(x, dict) and isinstance(y, dict) and x is not y):
-            return UNKNOWN  # data is not kept, and a record may be a copy
-        return operation(x, y)
-
-    return compared
-
-
-def _converted(value: Evaluate, type: ir.Type) -> Evaluate:
-    """A value as one of another type: a pointer is the same, a number fits."""
-    number = _kind(type)
-    if number is None and type != ir.BOOL:
-        return value
-
-    def convert(f: Frame) -> Value:
-        found = value(f)
-        if found is UNKNOWN:
-            return UNKNOWN
-        return found != 0 if number is None else wrapped(found, number)
-
-    return convert
 
 
 def _is_external(function: ir.Function) -> bool:

@@ -53,6 +53,7 @@ def test_numbers_wrap_as_those_of_the_engines(statements: str) -> None:
         "tbe.DataBlk == block",
         "mod(address_bits - 7, 4) == 1",
         "State:W < State:I",
+        'static_cast(int, "value", State:W) == 1',
         "(1 << (address_bits - 1)) == 0",
         "(1 << (address_bits + 32)) == 1",
     ],
