@@ -27,7 +27,8 @@ from tests.gpu.compute_unit.harness import PRIVATE_APERTURE, SHARED_APERTURE
 WAVE = np.arange(LANES)
 SWIZZLED = 1 << 31
 ADD_TID = 1 << 23
-SCRATCH = [SWIZZLED, 0xFFFF_FFFF, ADD_TID | 3 << 21 | 1 << 19]
+ELEMENTS = 3 << 21 | 1 << 19
+SCRATCH = [SWIZZLED, 0xFFFF_FFFF, ADD_TID | ELEMENTS]
 """Words 1 to 3 of the V# of a private segment: elements of 4 bytes, 64 lanes side by side."""
 
 MOVES = {
@@ -47,6 +48,14 @@ def _filled(memory: FlatMemory, size: int, seed: int = 1) -> tuple[int, bytes]:
     address = memory.space.allocate(size).start
     memory.write(address, data)
     return address, data
+
+
+def set_buffer(
+    wave: Wavefront, address: int, records: int, stride: int = 0, swizzled: bool = False
+) -> None:
+    """A V# in s[8:11]; swizzled, its elements lie as in a private segment."""
+    high = address >> 32 | stride << 16 | SWIZZLED * swizzled
+    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, high, records, ELEMENTS * swizzled]
 
 
 def test_both_forms_have_the_same_moves() -> None:
@@ -193,7 +202,7 @@ def test_linear_buffers(index: bool, offset: bool, expected: np.ndarray) -> None
     memory = FlatMemory()
     address, data = _filled(memory, 4096)
     wave = wavefront()
-    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, address >> 32 | 12 << 16, 4096, 0]
+    set_buffer(wave, address, 4096, stride=12)
     wave.sgprs[3] = 8
     wave.vgprs[5] = WAVE if index else 4 * WAVE
     done = operation(
@@ -209,7 +218,7 @@ def test_index_and_offset_from_two_registers() -> None:
     memory = FlatMemory()
     address, data = _filled(memory, 4096)
     wave = wavefront()
-    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, address >> 32 | 8 << 16, 4096, 0]
+    set_buffer(wave, address, 4096, stride=8)
     wave.vgprs[5], wave.vgprs[6] = WAVE, 4 * (WAVE % 2)
     done = operation(
         "MUBUF", "buffer_load_dwordx2", vaddr=5, vdata=8, srsrc=2, soffset=128, idxen=1, offen=1
@@ -225,7 +234,7 @@ def test_a_buffer_ends_at_its_records() -> None:
     memory = FlatMemory()
     address, data = _filled(memory, 512)
     wave = wavefront()
-    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, address >> 32, 100, 0]
+    set_buffer(wave, address, 100)
     wave.vgprs[5] = 4 * WAVE
     fields = {"vaddr": 5, "vdata": 6, "srsrc": 2, "soffset": 132, "offen": 1}
     perform(operation("MUBUF", "buffer_load_dword", **fields), wave, memory)
@@ -301,8 +310,7 @@ def test_what_the_number_of_records_counts(
     memory = FlatMemory()
     address, data = _filled(memory, 8192)
     wave = wavefront(generation=generation)
-    high = address >> 32 | stride << 16 | (SWIZZLED if swizzled else 0)
-    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, high, 40, 3 << 21 | 1 << 19]
+    set_buffer(wave, address, 40, stride, swizzled)
     wave.sgprs[3] = 4
     wave.vgprs[5], wave.vgprs[6] = WAVE, 4 * (WAVE % 2)
     fields = {"vaddr": 5 if indexed else 6, "idxen": indexed, "offen": 1, "soffset": 3}
@@ -324,7 +332,7 @@ def test_an_atomic_of_two_dwords_has_them_both_or_none() -> None:
     memory = FlatMemory()
     address, data = _filled(memory, 512)
     wave = wavefront()
-    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, address >> 32, 100, 0]
+    set_buffer(wave, address, 100)
     wave.vgprs[5] = 8 * WAVE
     wave.vgprs[6:8] = 0xFFFF_FFFF
     fields = {"vaddr": 5, "vdata": 6, "srsrc": 2, "soffset": 128, "offen": 1, "glc": 1}
