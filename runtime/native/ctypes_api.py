@@ -39,7 +39,6 @@ _FUNCTIONS: Final[Functions] = {
     "now": (_U64, (_BLOCK,)),
     "trace_hash": (_U64, (_BLOCK,)),
     "transitions": (_U64, (_BLOCK,)),
-    "state_hash": (_U64, (_BLOCK,)),
     "error": (None, (_BLOCK, _WORDS)),
     "pool": (None, (_BLOCK, _WORDS)),
     "leaks": (_U64, (_BLOCK,)),

@@ -191,7 +191,11 @@ class NativeSystem:
     # ------------------------------------------------------------------ snapshots
 
     def snapshot(self) -> bytes:
-        """Everything that the run has changed so far."""
+        """Everything that the run has changed so far.
+
+        Not for comparing states: bytes between the fields of the block are the compiler's, and
+        differ between runs that are alike. `trace_hash` and `transitions` tell runs apart.
+        """
         return self.block.tobytes()
 
     def restore(self, snapshot: bytes) -> None:
@@ -199,10 +203,6 @@ class NativeSystem:
         if len(snapshot) != self.block.size:
             raise ValueError("a snapshot of another system")
         self.block[:] = np.frombuffer(snapshot, np.uint8)
-
-    def state_hash(self) -> int:
-        """A hash of the block; equal for equal snapshots."""
-        return self.library.state_hash(self._at)
 
     # ------------------------------------------------------------------ what became of it
 

@@ -137,20 +137,6 @@ SLICC_API u64 slicc_transitions(void* block) {
     return static_cast<const System*>(block)->trace.count;
 }
 
-// A hash of the whole block, which is the same for a copy of it and for nothing else.
-SLICC_API u64 slicc_state_hash(void* block) {
-    const System& s = *static_cast<const System*>(block);
-    const u64* words = static_cast<const u64*>(block);
-    u64 lanes[4] = {1, 2, 3, 4};
-    for (u64 i = 0; i + 4 <= s.bytes / 8; i += 4) {
-        for (u32 lane = 0; lane < 4; lane++) {
-            const u64 value = (lanes[lane] ^ words[i + lane]) * GOLDEN;
-            lanes[lane] = value ^ (value >> 29);
-        }
-    }
-    return hash64(hash64(lanes[0], lanes[1]), hash64(lanes[2], lanes[3]));
-}
-
 SLICC_API void slicc_error(void* block, u64* out) {
     const ErrorRecord& error = static_cast<const System*>(block)->error;
     out[ERROR_KIND] = error.kind;
