@@ -60,6 +60,7 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
         "busy_cycles": Limit(0, 1 << 10),
         "array_banks": Limit(1, 1 << 10),
         "send_slots": Limit(0, 1 << 10),
+        "transitions": Limit(0, 1 << 10),
         "outstanding": Limit(0, 1 << 16),
     }
 )

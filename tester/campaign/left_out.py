@@ -56,6 +56,7 @@ _SYSTEMS: Final[Mapping[str, Mapping[str, object]]] = {
         "dma_entries": 0,
         "busy_cycles": 0,
         "send_slots": 0,
+        "transitions": 0,
     },
     "load-linked and far atomics": {"atomics": "line"},
     "more than one engine for DMA": {"dmas": 1},

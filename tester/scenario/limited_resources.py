@@ -1,8 +1,9 @@
-"""Busy arrays, small tables and bounded buffers of a system, as a shape asks for them.
+"""Busy arrays, small tables, bounded buffers and slow controllers, as a shape asks for them.
 
 What a transition does when it has no room is code of the protocol as well: it is tried again, and
 must then do what it would have done at once. Which tables and buffers a transition checks is known
-from its row, and so is how much it needs.
+from its row, and so is how much it needs. A controller of few transitions a cycle shows whom its
+ports prefer: requests that are tried again and again may leave no turn to what they wait for.
 
 Invariant: a transition always finds room in the end. A table or buffer has at least what the
 neediest row asks for; only buffers that empty without the help of another machine are bounded
@@ -24,6 +25,7 @@ from tester.scenario.scenario import Shape
 
 _ENTRIES: Final = "number_of_TBEs"
 _TO_MEMORY: Final = "requestToMemory"
+_TURNS: Final = "transitions_per_cycle"
 
 
 def limits(
@@ -36,6 +38,7 @@ def limits(
         **dict(_arrays(shape, protocol, description)),
         **dict(_tables(shape, protocol, description)),
         **dict(_buffers(shape, protocol, description)),
+        **dict(_turns(shape, description)),
     }
 
 
@@ -80,6 +83,10 @@ def limits_in(description: SystemDescription, usual: SystemDescription) -> list[
         if entries != usually:
             path = f"{place}.parameters.{_ENTRIES}"
             found.append(Limit("small tables", path, entries, usually))
+        turns, usual_turns = machine.parameters.get(_TURNS), whole.parameters.get(_TURNS)
+        if turns != usual_turns:
+            path = f"{place}.parameters.{_TURNS}"
+            found.append(Limit("slow controllers", path, turns, usual_turns))
         for buffer, stated in machine.buffers.items():
             room, usual_room = stated.capacity, whole.buffers[buffer].capacity
             if room and room != usual_room:
@@ -152,6 +159,14 @@ def _buffers(
             need = needs.get(buffer.name, 0)
             if need and (sends or buffer.name == _TO_MEMORY):
                 yield f"machine.{name}.buffer.{buffer.name}.capacity", need * shape.send_slots
+
+
+def _turns(shape: Shape, description: SystemDescription) -> Iterator[tuple[str, object]]:
+    if not shape.transitions:
+        return
+    for name, group in description.machines.items():
+        if group.count:
+            yield f"machine.{name}.parameters.{_TURNS}", shape.transitions
 
 
 def _machines(

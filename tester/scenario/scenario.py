@@ -66,6 +66,8 @@ class Shape:
     send_slots: int = 0
     """Slots of each buffer towards the network or memory, for every one that a single transition
     may fill; 0: as described."""
+    transitions: int = 0
+    """Transitions of a controller in a cycle; 0: as described."""
     outstanding: int = 0
     """Requests that the port of a one-lane agent has room for; 0: as described."""
     atomics: str = "line"
@@ -83,7 +85,7 @@ class Shape:
     def limited(self) -> bool:
         """Whether anything but the frames of caches is scarce."""
         tables = self.entries or self.directory_entries or self.dma_entries
-        return bool(tables or self.busy_cycles or self.send_slots)
+        return bool(tables or self.busy_cycles or self.send_slots or self.transitions)
 
     @property
     def l2_lines(self) -> int:

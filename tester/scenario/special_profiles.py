@@ -201,7 +201,8 @@ def _scarcity(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 
 
 def _resource_famine(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
-    """Few transactions and requests at a time: full tables and queues must drain again."""
+    """Few transactions, requests and transitions at a time: full tables and queues must drain again,
+    and what is tried again must leave a turn to what it waits for."""
     shape = sampler.shape(
         units=(2, 4),
         wavefronts=(1, 2),
@@ -215,6 +216,7 @@ def _resource_famine(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         write_back=(False, True),
         entries=(1, 2, 4),
         outstanding=(1, 2),
+        transitions=(0, 1, 2),
     )
     lengths = sampler("lengths", (10,), (30,))
     places = sampler.spread(

@@ -98,6 +98,14 @@ def test_famine_leaves_room_for_few_requests() -> None:
         assert system.machines["L1Cache"].parameters["number_of_TBEs"] == shape.entries <= 4
         assert system.machines["Directory"].parameters["number_of_TBEs"] > 4
         assert system.requesters["cpu"].outstanding == shape.outstanding <= 2
+        turns = {m.parameters["transitions_per_cycle"] for m in system.machines.values() if m.count}
+        assert turns == {shape.transitions or 32}
+        slow = {
+            limit.value
+            for limit in limited_resources.limits_in(system, description)
+            if limit.kind == "slow controllers"
+        }
+        assert slow == ({shape.transitions} if shape.transitions else set())
         seen.add((shape.entries, shape.outstanding))
     assert len(seen) > 2
 
