@@ -201,8 +201,8 @@ def _scarcity(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 
 
 def _resource_famine(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
-    """Few transactions, requests and transitions at a time: full tables and queues must drain again,
-    and what is tried again must leave a turn to what it waits for."""
+    """Few transactions, requests and transitions at a time: full tables and queues must drain
+    again, and what is tried again must leave a turn to what it waits for."""
     shape = sampler.shape(
         units=(2, 4),
         wavefronts=(1, 2),
