@@ -113,7 +113,7 @@ class _Searched:
     interruption: BaseException | None
     completion_judged: bool
     stuck: bool
-    """Whether the finding is a state from which the steps that were made complete nothing."""
+    """Whether the finding is a state from which the moves that were made complete nothing."""
 
 
 def explore(
@@ -213,7 +213,7 @@ def _search(
     judged, stuck = native.stuck() if end is SearchEnd.COMPLETE else (False, None)
     if stuck is not None:
         end = SearchEnd.FOUND
-        finding = _no_completion(native, stuck) if report else None
+        finding = no_completion(native, stuck) if report else None
     return _Searched(
         rules,
         end,
@@ -242,7 +242,8 @@ def what_was_found(native: NativeSearch) -> Finding:
     return Finding(kind, trace, native.judgement())
 
 
-def _no_completion(native: NativeSearch, state: int) -> Finding:
+def no_completion(native: NativeSearch, state: int) -> Finding:
+    """What `NativeSearch.stuck` says of a state."""
     trace = follow(native, native.concrete(native.way_to(state)))
     return Finding(FindingKind.NO_COMPLETION, trace, native.judgement())
 

@@ -299,8 +299,9 @@ class NativeSearch:
         return SearchEnd(end), Statistics(*map(int, out))
 
     def stuck(self) -> tuple[bool, int | None]:
-        """Whether it could be judged from which states no run completes a request that is
-        outstanding, and the first of them. Of a search that has ended, and once."""
+        """Whether it could be judged in which states requests are outstanding of which no run from
+        there completes any before another one is begun, and the first of them. Of a search that
+        has ended, and once."""
         state = self._library.explore_stuck(self._handle)
         return state != NOT_JUDGED, state if state >= 0 else None
 

@@ -34,7 +34,9 @@ _HEADLINES: Final = {
     ),
     FindingKind.INVARIANT: "an invariant does not hold",
     FindingKind.NO_END: "steps without end",
-    FindingKind.NO_COMPLETION: "a request is outstanding, and no run from there completes any",
+    FindingKind.NO_COMPLETION: (
+        "a request is outstanding, and no run from there completes any without further accesses"
+    ),
 }
 
 
@@ -225,9 +227,11 @@ def _limit(found: Exploration, namer: Namer) -> str:
         SearchEnd.REFUSED: f"a state has {found.reason}",
         SearchEnd.CONTINUES: "interrupted",
     }[found.end]
-    text = f"{why}; clean so far, complete for every run of at most {stats.depth} steps"
+    # States at rest are judged when their level is expanded, and the last one was not to its end.
+    text = f"{why}; clean so far, complete for every run of at most {max(stats.depth - 1, 0)} steps"
     if found.complete_bound is not None:
-        text += f" and for every run with at most {found.complete_bound} messages under way"
+        text += " and for every run in which nothing is begun while "
+        text += f"{found.complete_bound} messages are under way"
     if found.piled_up is not None:
         type_, count = found.piled_up
         text += f"; {count} {namer.message(type_)} were under way at once"

@@ -7,6 +7,7 @@ with a shortest run that ends so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from slicc.scenario_text.conditions import (
@@ -19,9 +20,15 @@ from slicc.scenario_text.conditions import (
 )
 from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
-from tester.exploration.exploration import Finding, Step, follow, what_was_found
+from tester.exploration.exploration import (
+    Finding,
+    Step,
+    follow,
+    no_completion,
+    what_was_found,
+)
 from tester.exploration.native_search import NativeSearch, Rules, Statistics, build
-from tester.exploration.native_words import SearchEnd
+from tester.exploration.native_words import FindingKind, SearchEnd
 from tester.exploration.report import Namer, omission_probability
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.script import Script
@@ -53,6 +60,8 @@ class EveryRun:
     finding: Finding | None = None
     refusal: str = ""
     interruption: BaseException | None = None
+    completion_judged: bool = False
+    """Whether it is known that every request can be completed, so that all programs can end."""
 
     @property
     def whole(self) -> bool:
@@ -72,6 +81,19 @@ def explore_scenario(
 ) -> EveryRun:
     """Raises ConfigError, ScenarioError."""
     judge = judge_of(script.bound, model)
+    found = _search(script, judge, rules, notify)
+    if found.finding is not None and found.finding.kind is FindingKind.NO_COMPLETION:
+        # A step that was not made may lead to where the request is completed.
+        found = _search(script, judge, replace(rules, commuting_steps=False), notify)
+    return found
+
+
+def _search(
+    script: Script,
+    judge: Judge,
+    rules: Rules,
+    notify: Callable[[Statistics], None] | None,
+) -> EveryRun:
     with NativeSearch(build(script.bound.protocol), script.system, rules) as native:
         if not native.follow_script(script.words):
             raise MemoryError("a script")
@@ -86,11 +108,14 @@ def explore_scenario(
             interruption = error
         finding = what_was_found(native) if end is SearchEnd.FOUND else None
         endings = tuple(_endings(native, script, judge))
-        assert endings or end is not SearchEnd.COMPLETE, "programs that can end do"
+        judged, stuck = native.stuck() if end is SearchEnd.COMPLETE else (False, None)
+        if stuck is not None:
+            end, finding = SearchEnd.FOUND, no_completion(native, stuck)
         return EveryRun(
             *(script, judge, rules, end, statistics, endings, finding),
             refusal=native.refusal(),
             interruption=interruption,
+            completion_judged=judged,
         )
 
 
@@ -121,6 +146,11 @@ def as_lines(name: str, found: EveryRun, namer: Namer) -> Iterator[str]:
         yield f"  {never}"
     if found.refusal:
         yield f"  the search stopped: {found.refusal}"
+    if found.whole and not found.completion_judged:
+        yield (
+            "  that requests can always be completed was not judged: "
+            f"more than {found.rules.most_edges:,} steps"
+        )
     yield from _run(found, namer)
 
 

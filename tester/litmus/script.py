@@ -78,13 +78,13 @@ def script_of(
 ) -> Script:
     """``overlap``: whether loads overtake the store before them, in order; ``prepares``: whether
     lines may begin in any cache. Raises ConfigError for what cannot be explored, ScenarioError."""
-    if not scenario.racy:
-        raise ConfigError("a scenario without conditions has nothing that exploration decides")
     check_headings(scenario, protocol)
     lines, locations = _extent(scenario, protocol.description.line_size)
     system = _system(protocol, scenario, lines, locations, assignments)
     bound = Bound(scenario, protocol, system.description, cast_of(protocol, system.description))
     _, lowered = bound.leg(DEFAULT_KEY, overlap=overlap)
+    if not scenario.racy:
+        raise ConfigError("a scenario without conditions has nothing that exploration decides")
     return _script(bound, system, lowered, prepares)
 
 

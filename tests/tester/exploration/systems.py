@@ -10,9 +10,30 @@ from runtime.native.ctypes_api import SharedObject
 from tester.exploration.exploration import Exploration, explore
 from tester.exploration.native_search import NativeSearch, Rules, build
 from tester.exploration.small_system import Bounds, SmallSystem, small_system
-from tests.planted.bug import Bug
+from tests.planted.bug import HANG, Bug, BugClass, Edit
 
 SMALL = Rules(most_states=400_000)
+STARVES = Bug(
+    "msi-owner-starves-a-reader",
+    BugClass.LOST_COMPLETION,
+    "MSI-dir.sm",
+    "A load of another cache is put back for as long as there is an owner, who may go on hitting.",
+    (
+        Edit(
+            "transition(M, GetS, S_D) {\n    fs_forwardGetS;\n    os_ownerIsSharer;\n"
+            "    as_addSharer;\n    qr_popRequest;\n  }",
+            "transition(M, GetS) {\n    zr_again;\n  }",
+        ),
+        Edit(
+            "action(kw_wakeWaiting",
+            'action(zr_again, "za", desc="Later") {\n'
+            "    request_in.recycle(clockEdge(), cyclesToTicks(intToCycles(1)));\n  }\n\n"
+            "  action(kw_wakeWaiting",
+        ),
+    ),
+    HANG,
+)
+"""Nothing of it ever comes to rest, and the owner's requests are completed."""
 
 
 @cache

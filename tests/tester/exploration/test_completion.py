@@ -14,7 +14,7 @@ from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer, verdict_line
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import HANG, Bug, BugClass, Edit
-from tests.tester.exploration.systems import library, protocol, searched
+from tests.tester.exploration.systems import STARVES, hunted, library, protocol, searched
 
 CIRCLES = Bug(
     "msi-data-goes-in-circles",
@@ -48,9 +48,19 @@ def test_a_request_in_circles_is_found(jobs: int, tmp_path: Path) -> None:
     assert (found.finding.kind, len(found.finding.trace)) == (FindingKind.NO_COMPLETION, 1)
     assert not found.rules.commuting_steps  # all steps have to be known to say so
     _, text = verdict_line(found, Namer(planted, found.system))
-    assert text == "a request is outstanding, and no run from there completes any, after 1 steps"
+    assert text == (
+        "a request is outstanding, and no run from there completes any without further accesses, "
+        "after 1 steps"
+    )
     unjudged = explore(planted, LOADS, Rules(most_edges=0))
     assert (unjudged.verdict, unjudged.completion_judged) == (Verdict.EXHAUSTED, False)
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+def test_a_request_starves_although_others_are_completed(agents: int, tmp_path: Path) -> None:
+    bounds = Bounds(operations=("load", "store"), locations=1, agents=agents)
+    found = hunted(STARVES, tmp_path, bounds)
+    assert found.finding is not None and found.finding.kind is FindingKind.NO_COMPLETION
 
 
 def test_a_verdict_says_that_it_was_not_judged() -> None:

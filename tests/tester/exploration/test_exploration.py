@@ -26,6 +26,20 @@ from tests.planted.bug import HANG, Bug, BugClass, Edit
 from tests.planted.bugs import BUGS
 from tests.tester.exploration.systems import SMALL, hunted, protocol, searched
 
+NEVER_WAKES = Bug(
+    "msi-directory-wakes-nobody",
+    BugClass.LOST_COMPLETION,
+    "MSI-dir.sm",
+    "What waits for a line of a new owner is never tried again.",
+    (
+        Edit(
+            "transition(M_m, MemData, M) {\n    sd_sendData;\n    qm_popMemQueue;\n"
+            "    kw_wakeWaiting;\n",
+            "transition(M_m, MemData, M) {\n    sd_sendData;\n    qm_popMemQueue;\n",
+        ),
+    ),
+    HANG,
+)
 WHOLE = ("MI", "MSI")
 """Protocols of which every planted bug that can be expressed is found."""
 MESI = (
@@ -79,7 +93,26 @@ def test_a_limit_says_how_far_everything_was_explored() -> None:
     assert (found.verdict, found.end) == (Verdict.LIMIT, SearchEnd.FULL)
     assert found.complete_bound is not None
     word, text = verdict_line(found, Namer(protocol("MSI"), found.system))
-    assert word == "LIMIT" and f"at most {found.complete_bound} messages under way" in text
+    assert word == "LIMIT" and f"while {found.complete_bound} messages are under way" in text
+
+
+def test_a_limit_promises_no_run_that_was_not_judged(tmp_path: Path) -> None:
+    """States in which nothing moves any more are judged a level later than steps."""
+    stuck = hunted(NEVER_WAKES, tmp_path, Bounds(locations=1))
+    assert stuck.finding is not None and stuck.finding.kind is FindingKind.DEADLOCK
+    steps, states = len(stuck.finding.trace), stuck.statistics.states
+    promised = []
+    for most in range(states - 9, states + 1):
+        found = hunted(NEVER_WAKES, tmp_path, Bounds(locations=1), Rules(1000, most))
+        if found.verdict is Verdict.LIMIT:
+            _, text = verdict_line(found, Namer(protocol("MSI"), found.system))
+            promised.append(int(text.split("every run of at most ")[1].split()[0]))
+    assert promised and max(promised) == steps - 1
+
+
+def test_the_first_state_counts(tmp_path: Path) -> None:
+    found = searched("MSI", Bounds(locations=1), Rules(most_states=1))
+    assert (found.end, found.statistics.states) == (SearchEnd.FULL, 1)
 
 
 @pytest.mark.parametrize(

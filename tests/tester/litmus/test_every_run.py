@@ -19,6 +19,7 @@ from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.errors import ConfigError
 from tester.exploration.native_search import Rules, Statistics
+from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer
 from tester.litmus.binding import bind
 from tester.litmus.every_run import EveryRun, as_lines, explore_scenario
@@ -26,7 +27,7 @@ from tester.litmus.script import script_of
 from tester.litmus.series import run_series
 from tester.litmus.shipped import shipped_folder
 from tests.planted.bugs import BUGS
-from tests.tester.exploration.systems import protocol
+from tests.tester.exploration.systems import STARVES, protocol
 from tests.tester.scenarios import native_engine
 
 SMALL = Rules(most_states=400_000)
@@ -166,6 +167,19 @@ def test_a_fault_of_the_protocol_ends_the_search(tmp_path: Path) -> None:
     assert found.failed and any("beforehand" in line for line in lines)
 
 
+def test_programs_that_need_not_end_are_found(tmp_path: Path) -> None:
+    """A load behind the other's store never ends, one before it does."""
+    planted = load_protocol(str(STARVES.plant(tmp_path)), native=True)
+    text = 'scenario "s"\n\nP0 | P1\nload x -> r0 | store x = 1\n\nforbidden P0:r0 = 7\n'
+    script = script_of(parsed(text), planted, (), overlap=False, prepares=False)
+    found = explore_scenario(script, Model.sc, SMALL)
+    assert found.failed and found.finding is not None
+    assert found.finding.kind is FindingKind.NO_COMPLETION and found.endings
+    _, *lines = as_lines("s", found, Namer(planted, script.system))
+    assert any("no run from there completes any" in line for line in lines)
+    assert explored("MP").completion_judged
+
+
 def test_without_preparation_nothing_is_in_caches_beforehand() -> None:
     scenario = read_scenario(shipped_folder("litmus") / "CoRR.litmus")
     script = script_of(scenario, protocol("MSI"), (), overlap=False, prepares=False)
@@ -237,6 +251,12 @@ def test_headings_are_heeded() -> None:
             overlap=False,
             prepares=False,
         )
+
+
+def test_a_race_without_conditions_is_said_to_be_one() -> None:
+    text = parsed('scenario "s"\n\nP0 | P1\nstore x = 1 | store x = 2\n')
+    with pytest.raises(ScenarioError, match="race"):
+        script_of(text, protocol("MSI"), (), overlap=False, prepares=False)
 
 
 def test_a_scenario_without_conditions_is_refused() -> None:

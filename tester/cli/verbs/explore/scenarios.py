@@ -17,7 +17,7 @@ from tester.cli.leg_files import protocol_of, read_text
 from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
 from tester.errors import ConfigError
-from tester.exploration.memory import check_memory
+from tester.exploration.memory import check_memory, steps_that_fit
 from tester.exploration.native_search import Rules, Statistics
 from tester.exploration.report import Namer
 from tester.litmus.every_run import EveryRun, as_json, as_lines, explore_scenario
@@ -35,7 +35,7 @@ _USED: Final = frozenset(
 def explore_scenarios(options: ExploreOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     _check(options)
-    rules = Rules(options.bound or 0, options.max_states, options.wide, most_edges=0)
+    rules = Rules(options.bound or 0, options.max_states, options.wide, most_edges=steps_that_fit())
     check_memory(options.max_states, wide=options.wide)
     seen: Statistics | None = None
 
@@ -94,7 +94,9 @@ def _verdict(found: list[EveryRun]) -> tuple[str, str]:
     cut = sum(not each.whole and not each.failed for each in found)
     what = f"{len(found)} scenario{'s' if len(found) != 1 else ''}"
     if failed:
-        return "FOUND", f"{failed} of {what} can end as they must not"
+        text = f"{failed} of {what} can end as they must not"
+        faults = any(each.finding is not None for each in found)
+        return "FOUND", f"{text}, or show a fault of the protocol" if faults else text
     if cut:
         return "LIMIT", f"{cut} of {what} not explored to the end; --max-states allows more"
     return "EXHAUSTED", f"{what}: none can end as it must not"

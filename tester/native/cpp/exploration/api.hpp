@@ -339,11 +339,11 @@ SLICC_API i64 slicc_explore_level(void* leader, void* const* helpers, u64 count,
     return s.end;
 }
 
-// The first state from which no run completes a request, NONE_STUCK, or NOT_JUDGED. For a search that
+// The first state that `first_stuck` finds, NONE_STUCK, or NOT_JUDGED. For a search that
 // has ended: it forgets steps by that.
 SLICC_API i64 slicc_explore_stuck(void* search) {
     Edges& edges = static_cast<Search*>(search)->edges;
-    if (!edges.most || !edges.to.count) return NOT_JUDGED;
+    if (!edges.most) return NOT_JUDGED;
     const i64 stuck = first_stuck(edges.to.items, edges.from.items, edges.prints.items,
                                   edges.to.count, edges.prints.count);
     edges.drop();

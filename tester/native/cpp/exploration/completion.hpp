@@ -1,18 +1,19 @@
-// States from which no run completes a request, although one is outstanding.
+// States in which a request is outstanding, and from which no run completes any unless another one is begun.
 //
 // A protocol that keeps a request going in circles never comes to rest, so that no state is a deadlock.
-// Which states those are can be said when all steps are known: the others are those that lead to a
-// step with a completion. Invariant: the answer is the state that was found first, so the way to it
-// is a shortest one.
+// Which states those are can be said when all moves are known: the others are those that lead to a
+// move with a completion. What agents begin does not count. So if there is none of these states, then from
+// every state a run completes one request after the other until none is outstanding: none starves.
+// Invariant: the answer is the state that was found first, so the way to it is a shortest one.
 
 #pragma once
 
 #include "exploration/sequence.hpp"
 #include "exploration/shared_numbers.hpp"
 
-// What has to be known of all steps; nothing any more once there are more than `most`.
+// What has to be known of all moves; nothing any more once there are more than `most`.
 //
-// `to`: the fingerprint of the state that a step leads to, without its last bit, which says whether a
+// `to`: the fingerprint of the state that a move leads to, without its last bit, which says whether a
 // request was completed; `from`: the state's number, and in its last bit whether anything was
 // outstanding there. `prints`: fingerprints by number, without their last bits. Of a state out of
 // which a step completes a request, that step is all that is kept.

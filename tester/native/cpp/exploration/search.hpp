@@ -153,7 +153,8 @@ inline bool make_one(Search& s, u32 which, Made& made) {
         return false;
     }
     made.fingerprint = fingerprint(made.code.bytes, made.code.count);
-    s.edges.step(s.state, s.outstanding, made.fingerprint.low, m.agents.completed);
+    if (choice.kind != ChoiceKind::ISSUE)
+        s.edges.step(s.state, s.outstanding, made.fingerprint.low, m.agents.completed);
     s.visited->prefetch(made.fingerprint);
     made.resting = s.commuting ? s.siblings.made(m, which, s.under_way) : 0;
     return true;
@@ -215,8 +216,8 @@ inline u32 all_choices(Search& s) {
     return moving;
 }
 
-// Steps that are asleep are made as long as none leads to another state, so that what is made leads on from
-// every state.
+// Moves that are asleep are made as long as none leads to another state, so that what is made leads on from
+// every state in which something is outstanding.
 inline void expand(Search& s, const u8* entry) {
     Model& m = s.m;
     Siblings& all = s.siblings;
@@ -254,8 +255,9 @@ inline void expand(Search& s, const u8* entry) {
     const auto make = [&](u32 which, bool again) {
         Made made;
         if (!make_one(s, which, made)) return false;
-        leads_on |=
-            made.code.count != head.code || __builtin_memcmp(made.code.bytes, code, head.code) != 0;
+        leads_on |= all.choices[which].kind != ChoiceKind::ISSUE &&
+                    (made.code.count != head.code ||
+                     __builtin_memcmp(made.code.bytes, code, head.code) != 0);
         // What is found in the table comes meanwhile.
         const bool judged = m.invariants.count != 0;
         if (!judged && again) model_come_back(m);
@@ -270,12 +272,13 @@ inline void expand(Search& s, const u8* entry) {
         model_come_back(m);
     for (u64 left = all.asleep; left; left &= left - 1) {
         const u32 which = static_cast<u32>(__builtin_ctzll(left));
-        if (!leads_on) {
+        const bool moves = all.choices[which].kind != ChoiceKind::ISSUE;
+        if (!leads_on && moves && s.outstanding) {
             if (!make(which, all.count > 1)) return;
             continue;
         }
         s.steps++;
-        if (all.reach[which].completed) s.edges.step(s.state, s.outstanding, 0, true);
+        if (moves && all.reach[which].completed) s.edges.step(s.state, s.outstanding, 0, true);
     }
 }
 
@@ -346,5 +349,12 @@ inline bool search_begin(Search& s) {
     s.visited->add(print, 0);
     s.visited->added = 1;
     s.edges.state(print.low);
-    return enqueue(s, code, 0, 0, 0, s.m.renamings[0]);
+    if (!enqueue(s, code, 0, 0, 0, s.m.renamings[0])) return false;
+    if (model_judge_invariants(s.m)) {
+        s.end = SEARCH_FOUND;
+        s.found_at_rest = true;
+    } else if (s.most_states <= 1) {
+        s.end = SEARCH_FULL;
+    }
+    return true;
 }

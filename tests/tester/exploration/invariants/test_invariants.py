@@ -91,6 +91,7 @@ EXCLUSIVE = "L1Cache in E, M within entry.Exclusive of L2Cache"
         ("MSI", f"some Directory in S implies {SHARED}", None),
         ("MSI", SHARED, 7),
         ("MSI", "no L1Cache where entry.AcksOutstanding < 0", 9),
+        ("MSI", "some Directory in S, M", 0),
         ("MESI_Two_Level", f"some L2Cache in MT implies {EXCLUSIVE}", None),
         ("MESI_Two_Level", EXCLUSIVE, 7),
     ],
