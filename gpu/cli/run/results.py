@@ -46,7 +46,7 @@ def expected_values(like: Values, text: str, option: str) -> Values:
 
 def difference(found: Values, expected: Values, tolerance: float) -> str | None:
     """How many elements differ, and the first of them; NaNs are alike."""
-    found = found.reshape(-1)
+    found, expected = found.reshape(-1), expected.reshape(-1)
     same = found == expected
     if found.dtype.kind == "f":
         same |= np.isnan(found) & np.isnan(expected)

@@ -74,6 +74,16 @@ def test_through_the_caches(files: dict[str, str], tmp_path: Path) -> None:
     assert re.search(r"^  Vector +Load \d+ in I", answer.out, re.M)
 
 
+@pytest.mark.parametrize("shape", ["8,8", "64,1"])
+def test_verify_takes_buffers_of_several_dimensions(shape: str, files: dict[str, str]) -> None:
+    buffer = f"f32[{shape}]=iota"
+    answer = gcn("run", files["vadd"], "vadd", "--grid", "64", "--functional", "--verify",
+                 "--arg", buffer, "--arg", buffer, "--arg", f"f32[{shape}]",
+                 "--arg", "u32=64")  # fmt: skip
+    assert (answer.status, answer.err) == (0, "")
+    assert "verified: 3 buffers are as without caches and time\n" in answer.out
+
+
 def test_in_a_process(files: dict[str, str], tmp_path: Path) -> None:
     stats, core = tmp_path / "stats.json", tmp_path / "core"
     call = ("run", files["vadd"], "vadd", *VADD, "--process", "--verify", "--cus", "1")
