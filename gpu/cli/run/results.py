@@ -45,15 +45,17 @@ def expected_values(like: Values, text: str, option: str) -> Values:
 
 
 def difference(found: Values, expected: Values, tolerance: float) -> str | None:
-    """How many elements differ, and the first of them; NaNs are alike."""
+    """How many elements differ, and the first of them; NaNs are alike. An infinity is near nothing:
+    ``tolerance`` is for numbers, relative to the expected ones."""
     found, expected = found.reshape(-1), expected.reshape(-1)
     same = found == expected
     if found.dtype.kind == "f":
         same |= np.isnan(found) & np.isnan(expected)
         if tolerance:
             wide, right = found.astype(np.float64), expected.astype(np.float64)
-            with np.errstate(invalid="ignore"):
-                same |= np.abs(wide - right) <= tolerance * np.abs(right)
+            with np.errstate(invalid="ignore", over="ignore"):
+                near = np.abs(wide - right) <= tolerance * np.abs(right)
+            same |= near & np.isfinite(wide) & np.isfinite(right)
     wrong = np.flatnonzero(~same)
     if not len(wrong):
         return None
