@@ -254,7 +254,8 @@ class VectorPipeline(Generic[W]):
             pending.retire()
             vm += 1
             lgkm += isinstance(pending, PendingInstruction) and pending.flat
-        self.owner.lower(wave, vm, lgkm)
+        if vm:
+            self.owner.lower(wave, vm, lgkm)
 
     def lines(self, access: VectorAccess) -> int:
         """How many cache lines the access touches."""

@@ -104,6 +104,13 @@ def together(writer: Writer) -> None:
         writer.add("SOPP", "s_nop")
 
 
+def test_answers_that_overtake_the_first_load_wake_no_wave() -> None:
+    """A wave whose counter is full waits until an instruction has returned, in both units."""
+    expected, found = both(Setup(code("overtaken"), groups=1, items=64), 0)
+    assert "a counter at its maximum" in str(found.statistics)
+    assert found == expected
+
+
 def test_two_scalar_loads_into_one_register() -> None:
     """The first one is carried out by the issue engine, and hits; the later one to return wins."""
     writer = Writer(0)
