@@ -44,6 +44,8 @@ _VERSION_2: Final = {
     (8, 0, 0): "gfx801",
     (8, 0, 4): "gfx803",
 }
+_WITH_XNACK_IN_VERSION_2: Final = (1, 3, 5, 7)
+"""Steppings of 9:0 that mean the processor one below, with xnack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,5 +89,7 @@ def target_of_flags(flags: int, abi_version: int) -> Target:
 
 def target_of_isa_version(major: int, minor: int, stepping: int) -> Target:
     """The target of a version 2 note ``AMD:AMDGPU:major:minor:stepping``."""
+    if (major, minor) == (9, 0) and stepping in _WITH_XNACK_IN_VERSION_2:
+        return Target(f"gfx90{stepping - 1}", xnack="on")
     name = _VERSION_2.get((major, minor, stepping), f"gfx{major}{minor}{stepping:x}")
     return Target(name if name in PROCESSORS.values() else f"unknown {major}:{minor}:{stepping}")

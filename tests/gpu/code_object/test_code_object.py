@@ -261,6 +261,22 @@ class TestRefusals:
         assert (code_object.target.processor, code_object.target.xnack) == ("gfx900", xnack)
         assert not code_object["vadd"].refusals()
 
+    @pytest.mark.parametrize(
+        ("stepping", "processor", "xnack"),
+        [(0, "gfx900", None), (1, "gfx900", "on"), (3, "gfx902", "on"), (6, "gfx906", None),
+         (7, "gfx906", "on"), (9, "gfx909", None), (11, "unknown 9:0:11", None)],
+    )  # fmt: skip
+    def test_version_2_says_xnack_by_the_stepping(
+        self, stepping: int, processor: str, xnack: str | None
+    ) -> None:
+        data = stored_bytes("vadd", "clang14-O2-v2")
+        version = struct.pack("<III", 8, 0, 3)
+        assert data.count(version) == 1
+        data = data.replace(version, struct.pack("<III", 9, 0, stepping))
+        code_object = CodeObject.from_bytes(data)
+        assert (code_object.target.processor, code_object.target.xnack) == (processor, xnack)
+        assert bool(code_object["vadd"].refusals()) == (processor != "gfx900")
+
     @pytest.mark.parametrize(("bits", "feature"), [(0x300, "xnack+"), (0xC00, "sramecc+")])
     def test_features_that_the_processor_has_not(self, bits: int, feature: str) -> None:
         data = bytearray(stored_bytes("vadd"))
