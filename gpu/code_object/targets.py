@@ -14,6 +14,11 @@ RUNNABLE: Final = {"gfx803": Generation.GFX8, "gfx900": Generation.GFX9}
 """The processors whose instructions the model executes."""
 WITH_XNACK: Final = frozenset({"gfx900"})
 """Those of them that may replay memory instructions: code for it runs, nothing is replayed."""
+_LIKE: Final = {
+    "gfx803": "gfx801 gfx802 gfx805 gfx810",
+    "gfx900": "gfx902 gfx904 gfx906 gfx908 gfx909 gfx90c gfx9-generic",
+}
+"""Processors with the same instructions, and perhaps more; in gfx90a, bits mean other things."""
 DEFAULT_PROCESSOR: Final = "gfx803"
 """What is compiled for where nothing else is asked for."""
 
@@ -69,10 +74,10 @@ class Target:
         )
 
 
-def generation_of(processor: str) -> Generation:
-    """Of which generation code for a processor is read; GFX8 where none is known."""
-    later = Generation.GFX9 if processor.startswith("gfx9") else Generation.GFX8
-    return RUNNABLE.get(processor, later)
+def generation_of(processor: str) -> Generation | None:
+    """Whose instructions the code for a processor is made of; None if they are not known."""
+    like = next((ours for ours, others in _LIKE.items() if processor in others.split()), processor)
+    return RUNNABLE.get(like)
 
 
 def target_of_flags(flags: int, abi_version: int) -> Target:

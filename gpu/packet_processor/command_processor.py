@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from gpu.code_object import KernelDescriptor, LoadedKernel, generation_of
+from gpu.code_object import RUNNABLE, KernelDescriptor, LoadedKernel
 from gpu.code_object import kernel_descriptor as descriptors
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.kernel_run import KernelRun, Surroundings
@@ -111,7 +111,7 @@ class CommandProcessor:
             line_at=kernel.line_at,
             on_stop=self.on_stop,
             trap_handler=self.trap_handler,
-            generation=generation_of(kernel.kernel.target.processor),
+            generation=RUNNABLE[kernel.kernel.target.processor],
         )
         why = self._dispatcher.why_never(run)
         if why is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gpu.code_object import DEFAULT_PROCESSOR, RUNNABLE, CodeObject, generation_of
+from gpu.code_object import DEFAULT_PROCESSOR, RUNNABLE, CodeObject
 from gpu.dispatch.device_loop import Loop, Mover
 from gpu.dispatch.dispatcher import Dispatcher
 from gpu.dispatch.launch import ComputeUnit
@@ -154,7 +154,7 @@ class Machine:
             QueueKind.SDMA: Sdma(
                 control,
                 [control.at(port) for port in self.memory.ports.engines],
-                lambda: generation_of(self.processor) is Generation.GFX9,
+                lambda: RUNNABLE[self.processor] is Generation.GFX9,
                 interrupt,
                 pace.poll,
             ),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpu.code_object import CodeObject, DispatchFacts, Kernel, generation_of, pack_arguments
+from gpu.code_object import RUNNABLE, CodeObject, DispatchFacts, Kernel, pack_arguments
 from gpu.code_object.loader import load
 from gpu.compute_unit.functional_unit import FunctionalUnit
 from gpu.compute_unit.timed_unit import TimedUnit
@@ -82,7 +82,7 @@ class Launch:
         made = GroupStart(
             self.kernel.name, 0, self.queue, _three(place), demand, waves, self.listener
         )
-        made.generation = generation_of(self.kernel.target.processor)
+        made.generation = RUNNABLE[self.kernel.target.processor]
         made.private_bytes = self.private
         made.shared_aperture, made.private_aperture = SHARED_APERTURE, PRIVATE_APERTURE
         made.hidden_private_base = self.pool

@@ -13,7 +13,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from gpu.cli.inspect.disasm import disassemble
-from gpu.code_object import CodeObject
+from gpu.code_object import CodeObject, CodeObjectError
 from gpu.code_object.opencl.compiler import find_compiler
 from slicc.text.command.exit_status import NO_READER
 from tests.gpu.cli.calling import gcn
@@ -58,6 +58,27 @@ def test_info_of_another_processor(tmp_path: Path) -> None:
     status, out, err = gcn("occupancy", str(path), "vadd")
     assert (status, out) == (2, "")
     assert "kernel vadd cannot run: compiled for gfx1030" in err
+
+
+@pytest.mark.parametrize("more", [[], ["--kernel", "vadd"]])
+def test_instructions_that_are_not_known_are_not_printed(more: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "vadd.co"
+    path.write_bytes(stored_bytes("vadd", "clang19-O2-gfx1030"))
+    status, out, err = gcn("disasm", str(path), *more)
+    assert (status, out) == (2, "")
+    assert "compiled for gfx1030; only code for gfx803, gfx900 and their like is read" in err
+
+
+def test_processors_of_the_same_generation_are_read(vadd: str) -> None:
+    """The last byte of the ELF header's flags names the processor: gfx801, gfx90a."""
+    data = bytearray(Path(vadd).read_bytes())
+    data[48] = 0x28
+    assert list(disassemble(CodeObject.from_bytes(bytes(data)))) == list(
+        disassemble(stored("vadd"))
+    )
+    data[48] = 0x3F
+    with pytest.raises(CodeObjectError, match="compiled for gfx90a"):
+        next(disassemble(CodeObject.from_bytes(bytes(data))))
 
 
 def test_a_file_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
