@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from gpu.device_limits import MOST_BANKS
+from gpu.device_limits import BANKS, why_not_banks
 from gpu.wave_size import LANES
-from slicc.text.command.options import argument, between, option
+from slicc.text.command.options import argument, between, integer, option
 from slicc.text.lazy_dataclass import dataclass
 
 
@@ -159,8 +159,8 @@ class ReplayOptions:
     tccs: int | None = option(
         None,
         "Other banks than were recorded.",
-        metavar=f"1..{MOST_BANKS}",
-        read=between(1, MOST_BANKS),
+        metavar="|".join(map(str, BANKS)),
+        read=integer(why_not_banks),
     )
     include: tuple[Path, ...] = option(
         (),

@@ -24,7 +24,7 @@ from gpu.compute_unit.program.statistics import Statistics
 from gpu.compute_unit.sanitizers.findings import Finding
 from gpu.compute_unit.sanitizers.sanitizer import Checks
 from gpu.compute_unit.timed_unit import TimedUnit
-from gpu.device_limits import MOST_BANKS, MOST_UNITS
+from gpu.device_limits import MOST_UNITS, why_not_banks
 from gpu.dispatch.device_loop import Mover, OneByOne
 from gpu.dispatch.launch import ComputeUnit
 from gpu.dispatch.occupancy import Limits
@@ -229,8 +229,9 @@ class Device(BareDevice):
 def _check_sizes(cus: int, tccs: int | None) -> None:
     if not 1 <= cus <= MOST_UNITS:
         raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
-    if tccs is not None and not 1 <= tccs <= MOST_BANKS:
-        raise HostError(f"a device has 1 to {MOST_BANKS} banks, not {tccs}")
+    why = None if tccs is None else why_not_banks(tccs)
+    if why is not None:
+        raise HostError(f"a device of {tccs} banks: {why}")
 
 
 def _recorded(memory: Memory) -> Recording:

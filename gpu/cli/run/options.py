@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gpu.cli.options import Engine, KernelOptions, SourceOptions
 from gpu.compute_unit.pipeline.timing_parameters import Timing
-from gpu.device_limits import MOST_BANKS, MOST_UNITS
-from slicc.text.command.options import MISSING, argument, between, not_negative, option
+from gpu.device_limits import BANKS, MOST_UNITS, why_not_banks
+from slicc.text.command.options import MISSING, argument, between, integer, not_negative, option
 from slicc.text.lazy_dataclass import dataclass
 
 
@@ -65,8 +65,8 @@ class DeviceOptions:
     tccs: int = _system(
         2,
         "Banks of the shared cache (2).",
-        metavar=f"1..{MOST_BANKS}",
-        read=between(1, MOST_BANKS),
+        metavar="|".join(map(str, BANKS)),
+        read=integer(why_not_banks),
     )
     seed: int = _system(1, "Of random delays (1).", metavar="N", read=between(0))
     engine: Engine = _system(

@@ -95,7 +95,11 @@ def ended(device: Device) -> Process:
         (lambda d, k: CoreRuntime(d, timeout_ticks=-1), "0 ticks or more, not -1"),
         (lambda d, k: freed(d).numpy(), "nothing is mapped there"),
         (lambda d, k: ended(d).alloc(ONES), "process 8 has ended"),
-        (lambda d, k: Device("GPU_VIPER", tccs=65), "1 to 64 banks, not 65"),
+        (
+            lambda d, k: Device("GPU_VIPER", tccs=3),
+            "3 banks: 1, 2, 4, 8, 16, 32 or 64 are possible",
+        ),
+        (lambda d, k: Device("GPU_VIPER", tccs=65), "65 banks: 1, 2, 4"),
         (lambda d, k: Device(cus=MOST_UNITS + 1), "1 to 64 compute units, not 65"),
         (lambda d, k: CodeObject.load("nowhere.co"), "nowhere.co"),
         (lambda d, k: CodeObject.compile("nowhere.cl"), "nowhere.cl"),
@@ -120,6 +124,9 @@ def test_the_command_takes_what_a_device_takes() -> None:
         assert read("64") == 64
         with pytest.raises(ValueError, match="64"):
             read("65")
+        if name[1] == "tccs":
+            with pytest.raises(ValueError, match="3: 1, 2, 4, 8, 16, 32 or 64 are possible"):
+                read("3")
 
 
 SHAPES = [
