@@ -29,8 +29,9 @@ DYNAMIC_STACK: Final = 16 * 1024
 """Private bytes of a work-item whose kernel's stack has no bound that the compiler knows."""
 
 
-def three(size: SupportsIndex | Sequence[int], what: str) -> tuple[Size, int]:
-    """A size with 1 in the dimensions that are not given, and how many are. Raises HostError."""
+def three(size: SupportsIndex | Sequence[int], what: str, other: int = 1) -> tuple[Size, int]:
+    """A size with ``other`` in the dimensions that are not given, and how many are. Raises
+    HostError."""
     several = size if isinstance(size, (Sequence, np.ndarray)) else (size,)
     try:
         sizes = tuple(index(each) for each in several)
@@ -38,7 +39,7 @@ def three(size: SupportsIndex | Sequence[int], what: str) -> tuple[Size, int]:
         raise HostError(f"{what} has whole numbers of work-items, not {size!r}") from None
     if not 1 <= len(sizes) <= 3:
         raise HostError(f"{what} has 1 to 3 dimensions, not {len(sizes)}")
-    x, y, z = sizes + (1,) * (3 - len(sizes))
+    x, y, z = sizes + (other,) * (3 - len(sizes))
     return (x, y, z), len(sizes)
 
 
@@ -141,14 +142,15 @@ class DeviceQueue(UserQueue):
         self, grid: Size, group: Size, dimensions: int, global_offset: int | Sequence[int]
     ) -> DispatchFacts:
         x, y, z = (max(1, size) for size in group)
-        offsets = (global_offset,) if isinstance(global_offset, int) else tuple(global_offset)
-        first, second, third = offsets + (0,) * (3 - len(offsets))
+        offset, _ = three(global_offset, "a global offset", 0)
+        if not all(0 <= each < 1 << 64 for each in offset):
+            raise HostError(f"a global offset has 64 bits in each dimension: not {global_offset!r}")
         shared, private = self._apertures
         return DispatchFacts(
             grid=grid,
             group=(x, y, z),
             dimensions=dimensions,
-            global_offset=(first, second, third),
+            global_offset=offset,
             queue=self.address,
             shared_aperture=shared,
             private_aperture=private,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 import numpy as np
@@ -10,12 +11,13 @@ import pytest
 from gpu import Buffer, CodeObject, Device, GpuError, Signal
 from gpu.cli.options import ReplayOptions
 from gpu.cli.run.options import RunOptions
-from gpu.code_object import ArgumentError, CodeObjectError, CompileError
+from gpu.code_object import ArgumentError, CodeObjectError, CompileError, Kernel
 from gpu.device_limits import MOST_UNITS
 from gpu.errors import HostError
 from gpu.host.core_api.runtime import CoreRuntime
 from gpu.host.debugging.debugger import Debugger
 from gpu.host.processes.process import Process
+from gpu.hsa.aql import KernelDispatch
 from gpu.hsa.queue_state import QueueState
 from slicc.text.command.options import specs
 from tests.gpu.kernels.stored import stored
@@ -67,6 +69,12 @@ def test_a_queue_is_stopped_by_its_own_device_or_process_alone(device: Device) -
     assert queue.state is QueueState.DESTROYED
 
 
+def offset(device: Device, kernel: Kernel, value: object) -> None:
+    ones = device.alloc(ONES)
+    queue = device.create_queue()
+    queue.dispatch(kernel, 64, 64, [ones] * 3 + [64], global_offset=value)  # type: ignore[arg-type]
+
+
 def freed(device: Device) -> Buffer:
     buffer = device.alloc(ONES)
     device.free(buffer)
@@ -84,6 +92,10 @@ def ended(device: Device) -> Process:
     [
         (lambda d, k: d.create_queue().dispatch(k, 1.5, 64, []), "whole numbers.*not 1.5"),
         (lambda d, k: d.create_queue().dispatch(k, 64, (1, 2, 3, 4), []), "1 to 3 dimensions"),
+        (lambda d, k: offset(d, k, (1, 2, 3, 4)), "a global offset has 1 to 3 dimensions, not 4"),
+        (lambda d, k: offset(d, k, "x"), "a global offset has whole numbers .*not 'x'"),
+        (lambda d, k: offset(d, k, (0, -1)), r"64 bits in each dimension: not \(0, -1\)"),
+        (lambda d, k: offset(d, k, 1 << 64), "64 bits in each dimension: not 18446744073709551616"),
         (lambda d, k: d.create_queue().dispatch(k, 64, 64, []), "takes 4 arguments, 0 are given"),
         (lambda d, k: d.alloc(ONES).write(ONES[:5]), r"has the shape \(64,\), not \(5,\)"),
         (lambda d, k: d.alloc(ONES).write(["a"] * 64), "cannot be made float32"),
@@ -110,6 +122,15 @@ def test_a_wrong_call_is_an_error_of_the_gpu(
 ) -> None:
     with pytest.raises(GpuError, match=message):
         call(device, code["vadd"])
+
+
+@pytest.mark.parametrize("value", [np.int64(3), [3], np.array([3, 0], np.uint32)])
+def test_a_global_offset_may_be_of_numpy(value: object, device: Device) -> None:
+    kernel = stored("vadd", "clang14-O0")["vadd"]
+    offset(device, kernel, value)
+    (packet,) = (device.host.read(each.field("base_address"), 64) for each in device.queues)
+    given = device.host.read(KernelDispatch.unpack(packet).kernarg, 56)
+    assert struct.unpack_from("<3Q", given, 32) == (3, 0, 0)
 
 
 def test_the_command_takes_what_a_device_takes() -> None:
