@@ -125,10 +125,7 @@ class DeviceQueue(UserQueue):
             kernarg=self._device.arguments(packed.data),
             completion=self._completion(completion),
         )
-        try:
-            number = self.submit(packet)
-        except ValueError as error:
-            raise HostError(f"kernel {loaded.name}: {error}") from None
+        number = self.submit(packet, f"kernel {loaded.name}: ")
         if facts.printf_buffer:
             printing.expect(facts.printf_buffer, loaded.kernel, self.link, number)
         return number

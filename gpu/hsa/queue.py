@@ -7,7 +7,8 @@ one. Source: HSA Platform System Architecture 1.0, "User mode queuing"; D2 secti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, TypedDict, Unpack
+from operator import index
+from typing import Final, SupportsIndex, TypedDict, Unpack
 
 from gpu.errors import GpuError, HostError
 from gpu.hsa import queue_layout
@@ -54,9 +55,10 @@ def scope(name: str) -> FenceScope:
         raise HostError(f"{name!r} is no scope; there are {', '.join(_SCOPES)}") from None
 
 
-def check_size(size: int) -> None:
+def check_size(size: object) -> None:
     """Raises HostError unless a ring can have so many packets."""
-    if size < 2 or size & size - 1 or size > MOST_PACKETS:
+    count = index(size) if isinstance(size, SupportsIndex) else 0
+    if count < 2 or count & count - 1 or count > MOST_PACKETS:
         raise HostError(f"a queue has a power of two of packets, 2 to {MOST_PACKETS:,}, not {size}")
 
 
@@ -193,9 +195,13 @@ class UserQueue:
         self._host.write(slot, data[:4])
         self._unrung = max(self._unrung, packet_id + 1)
 
-    def submit(self, packet: Packet) -> int:
-        """Reserve and write, without ringing; the packet's id."""
-        data = packet.pack()
+    def submit(self, packet: Packet, what: str = "") -> int:
+        """Reserve and write, without ringing; the packet's id. Raises HostError, which begins with
+        ``what``, for a value that does not fit its field."""
+        try:
+            data = packet.pack()
+        except ValueError as error:
+            raise HostError(f"{what}{error}") from None
         if self.link.draft:
             data = to_draft(data)
         packet_id = self.reserve()

@@ -7,6 +7,7 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import index
 from typing import NamedTuple
 
 from slicc.text.lazy_dataclass import dataclass
@@ -49,10 +50,12 @@ class Layout:
         return bytes(changed)
 
     def pack_field(self, name: str, value: int) -> bytes:
-        """Bytes of one field. Raises ValueError if the value does not fit it."""
+        """Bytes of one field. Raises ValueError if the value does not fit it, or is no integer."""
         field = self.field(name)
         try:
-            return int(value).to_bytes(field.size, "little", signed=field.signed)
+            return index(value).to_bytes(field.size, "little", signed=field.signed)
+        except TypeError:
+            raise ValueError(f"{self.name}.{name} is an integer, not {value!r}") from None
         except OverflowError:
             raise ValueError(
                 f"{self.name}.{name} has {field.size} bytes; {value} does not fit"
