@@ -238,10 +238,12 @@ class HangDetector:
         lines = []
         waves = list(self._waves())
         for wave in waves[:SHOWN_WAVES]:
+            address, exec = wave.next_issue
             if wave.at_barrier:
-                lines.append(f"{wave} waits at a barrier, before {wave.pc:#x}")
+                lines.append(f"{wave} waits at a barrier, before {address:#x}")
                 continue
-            lines.append(f"{wave} goes round at {wave.pc:#x}, EXEC {wave.exec:#x}")
+            shown = "" if exec is None else f", EXEC {exec:#x}"
+            lines.append(f"{wave} goes round at {address:#x}{shown}")
             seen = self._seen.get(wave)
             for decoded, access in seen.polls.values() if seen else ():
                 address = decoded.instruction.address

@@ -357,7 +357,7 @@ class IssueEngine:
         if wave is None:
             return False
         assert wave.unmapped is not None, "reported to the issue engine"
-        wave.pc = self._known(wave)[0]
+        wave.pc = self.known(wave)[0]
         self._unit_of(wave).fail_wave(wave, None, wave.unmapped)
         return False
 
@@ -505,12 +505,9 @@ class IssueEngine:
         tick = self._next_ticks[unit]
         return None if tick == NONE else tick
 
-    def at_barrier(self, wave: AheadWave) -> bool:
-        """Whether it waits there."""
-        return bool(self._known(wave)[1])
-
-    def _known(self, wave: AheadWave) -> list[int]:
-        """Its program counter, whether it waits at a barrier, how many records it has."""
+    def known(self, wave: AheadWave) -> list[int]:
+        """The address of what issues next, whether it waits at a barrier, how many records it
+        has."""
         known = (ctypes.c_uint64 * 3)()
         self._library.wave(self._at, wave.place, ctypes.addressof(known))
         return list(known)

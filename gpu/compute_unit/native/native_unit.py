@@ -52,8 +52,9 @@ class Clock(Protocol):
     def next_tick(self, unit: int) -> int | None:
         """When the unit acts next."""
 
-    def at_barrier(self, wave: AheadWave) -> bool:
-        """Whether it waits there."""
+    def known(self, wave: AheadWave) -> list[int]:
+        """The address of what issues next, whether it waits at a barrier, how many records it
+        has."""
 
     def statistics(self, unit: int) -> Statistics:
         """What it did."""
@@ -152,7 +153,9 @@ class NativeUnit(Residents[AheadWave]):
     def _resident(self) -> Iterable[AheadWave]:
         waves = [wave for group in self._groups for wave in group.waves if not wave.ended]
         for wave in waves:
-            wave.at_barrier = self._clock.at_barrier(wave)
+            address, at_barrier, records = self._clock.known(wave)
+            wave.at_barrier = bool(at_barrier)
+            wave.next_issue = (address, None if records else wave.exec)
         return sorted(waves, key=lambda wave: (wave.simd, wave.age))
 
     # ------------------------------------------------------------------ for the pipelines

@@ -60,9 +60,21 @@ class AheadWave(Wavefront):
     instruction in flight, the registers that it fills, a bit each; ``pending``: all of them.
     ``held``: by handle, what the issue engine will return. ``rooms``: of memory
     instructions that it carries out itself. ``unmapped``: why its next bytes cannot be fetched.
+    ``next_issue``: what it was when a unit listed its waves.
     """
 
-    __slots__ = ("_handle", "fills", "held", "pending", "place", "rooms", "unit", "unmapped")
+    __slots__ = (
+        "_handle",
+        "fills",
+        "held",
+        "next_issue",
+        "pending",
+        "place",
+        "rooms",
+        "unit",
+        "unmapped",
+    )
+    next_issue: tuple[int, int | None]
 
     def __init__(self, start: WaveStart, group: Group[Any], simd: int, age: int) -> None:
         super().__init__(start, group, simd, age)

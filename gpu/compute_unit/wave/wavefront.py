@@ -85,6 +85,11 @@ class Wavefront(Wave):
         self.vgprs[: len(start.vgprs)] = start.vgprs
         self.set_exec(start.exec & ALL)
 
+    @property
+    def next_issue(self) -> tuple[int, int | None]:
+        """Address of the instruction that issues next, and EXEC then, if that is known."""
+        return self.pc, self.exec
+
     def line_text(self, address: int) -> str:
         """`` (vadd.cl:3)`` behind an instruction in a message; empty where no line is known."""
         return line_text(self.group.start, address)

@@ -128,6 +128,27 @@ def test_a_limit_is_met_by_waves_without_loops(ahead: bool) -> None:
         add_up(made)
 
 
+@pytest.mark.parametrize("limit", [None, 3000])
+def test_a_report_names_what_issues_next_and_not_what_was_executed_ahead(limit: int | None) -> None:
+    """One wave spins, the other waits at a barrier with a store behind it. EXEC is not told of a
+    wave that has run ahead."""
+    texts = []
+    for ahead in (True, False):
+        made = device(ahead=ahead, most_instructions=limit)
+        buffers = [made.alloc(np.zeros(128, np.int32)) for _ in range(2)]
+        queue = made.create_queue()
+        queue.dispatch(stored("wait")["lost_barrier"], 128, 128, buffers)
+        queue.ring()
+        with pytest.raises(KernelError) as raised:
+            made.run()
+        texts.append(str(raised.value))
+    found, expected = texts
+    exec = ", EXEC 0x" + 16 * "f"
+    assert exec in expected
+    assert found == (expected if limit is None else expected.replace(exec, ""))
+    assert "wave 1 of group (0, 0, 0) of lost_barrier waits at a barrier, before 0x" in found
+
+
 def test_one_device_after_the_other() -> None:
     """Wave numbers are reused; a second queue and a second kernel fetch the code again."""
     for _ in range(3):
