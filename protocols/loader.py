@@ -129,7 +129,7 @@ def load_protocol(
     DescriptionError, OSError.
     """
     path, is_shipped = locate(name)
-    front = remembered(path, include, preludes) or _compiled(path, include, preludes)
+    front = _front(path, include, preludes)
     if not native:
         front = replace(front, native=None, why_not_native="")
     identity = ProtocolIdentity(
@@ -143,6 +143,11 @@ def load_protocol(
     # Older texts use the library of their checkout: it goes where they go.
     sources = (*front.sources, *map(str, library_files(front.path)))
     return replace(loaded, texts=texts_of(front.path, sources, include, preludes))
+
+
+def digest_named(name: str, include: Sequence[Path] = (), preludes: Sequence[Path] = ()) -> str:
+    """The hash of a protocol's texts. Raises ProtocolMissing, ProtocolBroken."""
+    return _front(locate(name)[0], include, preludes).digest
 
 
 def load_texts(
@@ -223,7 +228,11 @@ def compiled_protocol(
     return _compile(locate(name)[0], include, preludes)
 
 
-def _compiled(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
+def _front(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
+    """The protocol with its controllers: what an earlier run made of the same texts, or new."""
+    front = remembered(path, include, preludes)
+    if front is not None:
+        return front
     compiled = _compile(path, include, preludes)
     with _generating(path):
         return finish(compiled, path, include, preludes)

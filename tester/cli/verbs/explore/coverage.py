@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocols.loader import load_protocol
+from protocols.loader import digest_named
 from slicc.coverage.cells import Cells
 from slicc.coverage.file import CoverageError, merged, write_cells
 from slicc.coverage.report import as_json, missing, summary, systems
@@ -42,10 +42,9 @@ def _check_text(cells: Cells, options: CoverageOptions) -> None:
     """Raises ConfigError, and what loading raises."""
     if options.protocol is None:
         return
-    identity = load_protocol(options.protocol, options.include, None, False, options.prelude)
-    known = identity.identity
-    if known.digest != cells.digest:
+    digest = digest_named(options.protocol, options.include, options.prelude)
+    if digest != cells.digest:
         raise ConfigError(
             f"{options.files[0]}: is of another text of {cells.protocol} ({cells.digest}) than "
-            f"{options.protocol} ({known.digest})"
+            f"{options.protocol} ({digest})"
         )
