@@ -44,9 +44,13 @@ class DescriptionError(ValueError):
 
 
 class MissingParameters(DescriptionError):
-    """Parameters that nothing gives a value; ``placeholders``: one of its type for each path."""
+    """Parameters that nothing gives a value; ``placeholders``: one of its type for each path.
+
+    ``stated``: the message without ``--set``, which not every command has.
+    """
 
     placeholders: Mapping[str, str | int]
+    stated: str
 
 
 def _shown(value: object) -> str:

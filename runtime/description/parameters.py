@@ -152,11 +152,12 @@ class ParameterValues:
         tables = ", ".join(f"[machine.{machine}.parameters]" for machine in self.missing)
         each = " (one for each)" if len(placeholders) > 1 else ""
         option = f"--set {next(iter(placeholders))}=VALUE{each}"
-        message = f"{stated}; say it under {tables} of the description or with {option}"
+        stated = f"{stated}; say it under {tables} of the description"
         path = ("machine", next(iter(self.missing)), "parameters")
         file, line = self.origin.place(path)
-        error = MissingParameters(file, line, dotted(path), None, message)
+        error = MissingParameters(file, line, dotted(path), None, f"{stated} or with {option}")
         error.placeholders = placeholders
+        error.stated = stated
         raise error
 
     def _derived(self, machine: str, name: str, derived: DerivedParameter) -> Scalar:

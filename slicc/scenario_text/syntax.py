@@ -209,6 +209,11 @@ class Scenario(Node):
         """Whether it is judged by its conditions, and not byte by byte."""
         return bool(self.conditions)
 
+    @property
+    def assignments(self) -> dict[str, Value]:
+        """What it sets of the system, by path."""
+        return {setting.path: setting.value for setting in self.settings}
+
     def of_kernels(self) -> Span | None:
         """The first thing that only tests of kernels have: a place, an order, a guard, .."""
         headings = dict(self.headings)

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 from protocols.loader import LoadedProtocol, load_protocol, load_texts
+from runtime.description.origin import MissingParameters
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.parser import read_scenario
 from slicc.scenario_text.syntax import Scenario
@@ -49,7 +50,13 @@ def load_bound(options: ProtocolOptions, scenario: Scenario, file: Path, engine:
     """A scenario on the protocol that is asked for. Raises ConfigError, ScenarioError."""
     native = engine is not Choice.python
     name = protocol_of(options, scenario, file)
-    return bind(scenario, load_protocol(name, options.include, None, native, options.prelude))
+    values = scenario.assignments
+    try:
+        protocol = load_protocol(name, options.include, None, native, options.prelude, values)
+    except MissingParameters as error:
+        help_ = f'or here: `set "{next(iter(error.placeholders))}" = VALUE`'
+        raise ScenarioError("setting", error.stated, scenario.span, help=help_) from None
+    return bind(scenario, protocol)
 
 
 def protocol_of(options: ProtocolOptions, scenario: Scenario, file: Path) -> str:

@@ -163,7 +163,7 @@ def _described(
     base_description(protocol, changes)  # an error there is none of the text
     if SCRIPTED in scenario.delays:
         changes[_DELAYS] = SCRIPTED
-    wanted = changes | {setting.path: setting.value for setting in scenario.settings}
+    wanted = changes | scenario.assignments
     try:
         return base_description(protocol, wanted, without)
     except DescriptionError as error:

@@ -122,7 +122,7 @@ def _system(
         if machine.as_many_as is None
         for cache in machine.caches
     }
-    stated: dict[str, object] = {setting.path: setting.value for setting in scenario.settings}
+    stated: dict[str, object] = {**scenario.assignments}
 
     def small(caches: int, stated: dict[str, object]) -> SmallSystem:
         bounds = Bounds(

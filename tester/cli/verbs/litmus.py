@@ -81,20 +81,22 @@ def _summary(failed: int, done: Sequence[_Done]) -> str:
 
 
 class _Protocols:
-    """What the scenarios run on: each protocol is loaded once, and has one engine."""
+    """What the scenarios run on: each protocol is loaded once for what is set of it, and has one
+    engine."""
 
     def __init__(self, options: LitmusOptions) -> None:
         self._options = options
-        self._loaded: dict[str, LoadedProtocol] = {}
+        self._loaded: dict[tuple[str, str], LoadedProtocol] = {}
         self._engines: dict[str, Chosen] = {}
 
-    def load(self, name: str) -> LoadedProtocol:
-        if name not in self._loaded:
+    def load(self, name: str, values: Mapping[str, object]) -> LoadedProtocol:
+        key = name, str(values)
+        if key not in self._loaded:
             options = self._options
             native = options.engine is not Choice.python
-            loaded = load_protocol(name, options.include, None, native, options.prelude)
-            self._loaded[name] = loaded
-        return self._loaded[name]
+            loaded = load_protocol(name, options.include, None, native, options.prelude, values)
+            self._loaded[key] = loaded
+        return self._loaded[key]
 
     def engine(self, protocol: LoadedProtocol) -> Chosen:
         name = protocol.identity.name
@@ -114,7 +116,8 @@ def _bound(options: LitmusOptions, protocols: _Protocols) -> list[tuple[Path, Bo
     found = []
     for file in _files(options, protocols, settings):
         scenario = read_text(file)
-        bound = bind(scenario, protocols.load(protocol_of(options, scenario, file)), settings)
+        name = protocol_of(options, scenario, file)
+        bound = bind(scenario, protocols.load(name, settings | scenario.assignments), settings)
         if scenario.racy:
             judge_of(bound, scenario.model or model)
         else:
@@ -130,7 +133,7 @@ def _files(
     if not options.files:
         if options.protocol is None:
             raise ConfigError("name a protocol (--protocol NAME), or files that name theirs")
-        protocol = protocols.load(options.protocol)
+        protocol = protocols.load(options.protocol, settings)
         cast = cast_of(protocol, base_description(protocol, settings))
         return shipped_for(protocol.identity.name, cast)
     found: list[Path] = []

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from protocols.mutated import MutatedProtocol, load_mutated
+from runtime.description.origin import MissingParameters
 from runtime.native.toolchain.compiler import find_compiler
 from runtime.native.toolchain.object_cache import user_cache
 from runtime.prng import hash_name
@@ -50,14 +51,17 @@ def mutate(options: MutateOptions) -> int:
         check_directory("--output", options.output)
     profiles.check_name(options.profile)
     started = time.monotonic()
-    mutated = load_mutated(
-        options.protocol or DEFAULT_PROTOCOL,
-        lambda every: sampled(every, options.sample),
-        options.include,
-        options.system,
-        options.prelude,
-        native=options.engine is not Choice.python,
-    )
+    try:
+        mutated = load_mutated(
+            options.protocol or DEFAULT_PROTOCOL,
+            lambda every: sampled(every, options.sample),
+            options.include,
+            options.system,
+            options.prelude,
+            native=options.engine is not Choice.python,
+        )
+    except MissingParameters as error:
+        raise ConfigError(f"{error.stated} (--system, or the .toml beside the protocol)") from None
     if not mutated.mutants:
         raise ConfigError(f"{mutated.ir.name} has nothing that could be changed")
     head = _head(options, mutated)

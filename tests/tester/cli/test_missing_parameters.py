@@ -73,3 +73,51 @@ def test_the_printed_system_has_a_place_for_each(protocol: Path) -> None:
     again = slicc("system", "MI.slicc", *OPTIONS).stdout
     assert "patience = 4\n" in again
     assert "goes here" not in again
+
+
+RACY = "P0 | P1\nstore x = 1 | load x -> r0\nexists P1:r0 = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [
+        ("litmus", ["--runs", "1", "--engine", "python", "a.litmus"]),
+        ("litmus", ["--runs", "1", "--engine", "python"]),
+        ("explore", ["--max-states", "20", "--locations", "1", "--coverage", "a.json"]),
+        ("explore", ["a.litmus"]),
+    ],
+)
+def test_each_verb_that_has_set_takes_them(verb: str, more: list[str], protocol: Path) -> None:
+    """It was not read when litmus and explore loaded the protocol."""
+    Path("a.litmus").write_text(RACY, encoding="utf-8")
+    done = CliRunner().invoke(app, [verb, "-p", "MI.slicc", *more, *OPTIONS])
+    assert done.exit_code == 0, done.output
+    if "a.json" in more:
+        read = CliRunner().invoke(app, ["coverage", "a.json", "-p", "MI.slicc"])
+        assert read.exit_code == 0, read.output
+
+
+def test_the_others_say_where_they_may_stand(
+    protocol: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("a.litmus").write_text(RACY, encoding="utf-8")
+    python = ("--engine", "python")
+    for words in (["mutate", *python], ["replay", *python, "a.litmus"]):
+        monkeypatch.setattr("sys.argv", ["gpu-tester", words[0], "-p", "MI.slicc", *words[1:]])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        complaint = capsys.readouterr().err
+        assert ended.value.code == 2
+        assert "say it under [machine.Directory.parameters] of the description" in complaint
+        assert "--set" not in complaint
+
+
+def test_a_scenario_sets_them(protocol: Path) -> None:
+    values = {"patience": 4, "label": '"x"', "mystery": 3}
+    lines = [f'set "{PATH}{name}" = {value}' for name, value in values.items()]
+    text = "P0 | P1\nstore x = 1 |\n| after P0\n| load x -> 1\n"
+    Path("a.litmus").write_text("\n".join([*lines, text]), encoding="utf-8")
+    for verb in ("replay", "litmus", "verify"):
+        engine = () if verb == "verify" else ("--engine", "python")
+        done = CliRunner().invoke(app, [verb, "a.litmus", "-p", "MI.slicc", *engine])
+        assert done.exit_code == 0, done.output

@@ -69,9 +69,10 @@ def _explored(
 ) -> tuple[EveryRun, Namer]:
     scenario = read_text(file)
     name = protocol_of(options, scenario, file)
-    protocol = load_protocol(name, options.include, None, True, options.prelude)
-    model = scenario.model or Model(options.model.value)
     assignments = [parse_assignment(each) for each in options.assignments]
+    values = dict(assignments) | scenario.assignments
+    protocol = load_protocol(name, options.include, None, True, options.prelude, values)
+    model = scenario.model or Model(options.model.value)
     try:
         script = script_of(
             scenario, protocol, assignments, overlap=model is Model.tso, prepares=True

@@ -53,7 +53,8 @@ def explore(options: ExploreOptions) -> int:
     if options.model is not ModelChoice.sc:
         raise ConfigError("--model has no effect without a scenario")
     name = options.protocol or "GPU_VIPER"
-    protocol = load_protocol(name, options.include, None, True, options.prelude)
+    assignments = tuple(map(parse_assignment, options.assignments))
+    protocol = load_protocol(name, options.include, None, True, options.prelude, dict(assignments))
     check_memory(options.max_states, wide=options.wide)
     rules = Rules(
         options.bound or 0,
@@ -66,7 +67,7 @@ def explore(options: ExploreOptions) -> int:
         read_invariants(protocol, locate(name)[0], options.invariants),
         steps_that_fit(),
     )
-    bounds = _bounds(options, protocol)
+    bounds = _bounds(options, protocol, assignments)
     _check_usable(options, protocol, small_system(protocol, bounds, symmetry=False))
     started = monotonic()
     seen: Statistics | None = None
@@ -137,7 +138,11 @@ def _write_cells(
     write_cells(cells_of(found, protocol, Namer(protocol, found.system), unsent), path)
 
 
-def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
+def _bounds(
+    options: ExploreOptions,
+    protocol: LoadedProtocol,
+    assignments: tuple[tuple[str, object], ...],
+) -> Bounds:
     names = () if options.ops is None else tuple(options.ops.split(","))
     for name in names:
         if name not in operations.NAMES:
@@ -153,7 +158,7 @@ def _bounds(options: ExploreOptions, protocol: LoadedProtocol) -> Bounds:
         operations=names,
         increments=options.increments,
         engines=options.engines,
-        assignments=tuple(parse_assignment(each) for each in options.assignments),
+        assignments=assignments,
     )
 
 
