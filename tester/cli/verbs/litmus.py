@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description.schema import parse_assignment
 from slicc.scenario_text.conditions import Model
 from slicc.scenario_text.printer import printed
+from slicc.scenario_text.syntax import Scenario, Setting
 from slicc.text.command.exit_status import FINE, FOUND, side_file
 from slicc.text.command.progress import Progress
 from slicc.text.files import write_whole
@@ -160,13 +162,21 @@ def _saved(result: Result, file: Path, options: LitmusOptions) -> Path | None:
         return None
     name = f"{file.stem}-{result.bound.protocol.identity.name}-failed{SUFFIX}"
     identity = result.bound.protocol.identity
-    scenario = result.failed.scenario
+    scenario = _with_settings(result.failed.scenario, options)
     if not identity.path:
         scenario = replace(scenario, protocol=identity.name)
     text = printed(scenario)
     with side_file("gpu-tester", FOUND):
         return write_whole(options.output / name, text.encode(), parents=True)
     return None
+
+
+def _with_settings(scenario: Scenario, options: LitmusOptions) -> Scenario:
+    """What the command line sets is part of the text: a replay takes no ``--set``."""
+    given: dict[str, Any] = dict(map(parse_assignment, options.assignments))
+    merged = given | scenario.assignments
+    settings = (Setting(path, value) for path, value in merged.items())
+    return replace(scenario, settings=tuple(settings))
 
 
 def _replay(path: Path, result: Result, options: LitmusOptions) -> str:

@@ -165,3 +165,18 @@ def test_a_text_needs_a_protocol() -> None:
     done = gpu_tester("litmus", write(MP))
     assert done.exit_code == 2
     assert "a.litmus names no protocol: --protocol NAME does" in " ".join(done.stderr.split())
+
+
+def test_what_the_command_sets_is_in_the_file_of_a_failure(tmp_path: Path) -> None:
+    """It was left out, so that the replay ran in another system."""
+    planted = tmp_path / "planted"
+    planted.mkdir()
+    main = str(BY_NAME["msi-line-of-the-owner-is-not-kept"].plant(planted))
+    text = 'set "memory.latency" = 40\nP0|P1|P2\nstore B = 5|\nstore A = 1|\n|after P0\n'
+    write(text + "|load A -> 1|\n||after P0\n||load A\n")
+    given = ("--set", "network.latency=7", "--set", "memory.latency=50")
+    run = gpu_tester("litmus", "a.litmus", "-p", main, "--runs", "4", *given, *PYTHON)
+    assert run.exit_code == 1
+    saved = Path("a-MSI-failed.litmus").read_text()
+    assert 'set "network.latency" = 7\nset "memory.latency" = 40\n' in saved
+    assert gpu_tester("replay", "a-MSI-failed.litmus", "-p", main, *PYTHON).exit_code == 1
