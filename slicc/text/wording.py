@@ -10,6 +10,12 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
+def first_few(items: Sequence[str], most: int) -> str:
+    """``a, b and 7 more``: a line that people read has an end."""
+    more = len(items) - most
+    return ", ".join(items[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun in the right form: ``1 leg``, ``1,200 legs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

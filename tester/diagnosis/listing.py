@@ -13,6 +13,7 @@ Invariant: rows follow the total order of the program, and every access of it ha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from string import ascii_uppercase
 from typing import Final
@@ -20,6 +21,7 @@ from typing import Final
 import numpy as np
 
 from runtime.types.atomic_op import AtomicKind
+from slicc.text.wording import first_few
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding, Role
 from tester.program.program import (
     ATOMIC,
@@ -37,6 +39,9 @@ from tester.program.replay_file import Leg
 
 _MOST_ROWS: Final = 60
 _GAP: Final = 3
+_WORDS: Final = 4
+"""Atomic words of a fetch-add that are named."""
+_NAME: Final = re.compile(r"\b([A-Z]\d*)\+")
 _SCOPES: Final = ((GLC, "glc"), (SLC, "slc"), (INSTRUCTION, "instruction"))
 _OPERATIONS: Final = {
     value: name.lower() for name, value in vars(AtomicKind).items() if isinstance(value, int)
@@ -53,7 +58,8 @@ class _Row:
 
 
 def listing(leg: Leg, finding: Finding | None = None) -> list[str]:
-    """Lines of text; of long programs, the last rows, where failures are.
+    """Lines of text; of long programs, the last rows, where failures are, with their threads and
+    lines alone.
 
     ``finding``: what is marked.
     """
@@ -62,17 +68,20 @@ def listing(leg: Leg, finding: Finding | None = None) -> list[str]:
     rows = [row for episode in range(program.episodes) for row in _episode(program, episode, names)]
     marked = _marked(finding)
     rows += _read_back(finding, names, program.line_size)
+    before = len(rows) - _MOST_ROWS
+    rows = rows[-_MOST_ROWS:]
     threads = sorted({row.thread for row in rows})
     heads = [program.agents[thread].name for thread in threads]
     widths = [
         _GAP + max(len(head), *(len(row.text) for row in rows if row.thread == thread))
         for thread, head in zip(threads, heads)
     ]
-    lines = ["   ".join(f"{name} = {line:#x}" for line, name in names.items())]
+    shown = {found for row in rows for found in _NAME.findall(row.text)}
+    lines = ["   ".join(f"{name} = {line:#x}" for line, name in names.items() if name in shown)]
     lines.append("".join(head.ljust(width) for head, width in zip(heads, widths)).rstrip())
-    if len(rows) > _MOST_ROWS:
-        lines.append(f"... {len(rows) - _MOST_ROWS:,} rows before")
-    for row in rows[-_MOST_ROWS:]:
+    if before > 0:
+        lines.append(f"... {before:,} rows before")
+    for row in rows:
         column = threads.index(row.thread)
         text = " " * sum(widths[:column]) + row.text.ljust(widths[column])
         lines.append(f"{text}{marked[1] if row.place == marked[0] else ''}".rstrip())
@@ -139,11 +148,11 @@ def _episode(program: Program, episode: int, names: dict[int, str]) -> Iterator[
         yield _Row(thread, f"after {program.agents[other].name}, {_ordinal(count)}")
     adds = bool(program.adds()[episode])
     groups = program.groups_of(episode) if adds else ()
-    words = [at(int(program.group_word[group])) for _, group in groups]
+    words = first_few([at(int(program.group_word[group])) for _, group in groups], _WORDS)
     if scope & RACING_LOAD:
         yield row("racing loads", Role.RACING_LOAD)
     if adds:
-        yield row(f"add 1 to {', '.join(words)}", Role.OPEN)
+        yield row(f"add 1 to {words}", Role.OPEN)
     synchronises = not scope & PLAIN
     if synchronises:
         yield row("acquire", Role.ACQUIRE)
@@ -155,7 +164,7 @@ def _episode(program: Program, episode: int, names: dict[int, str]) -> Iterator[
     if synchronises:
         yield row("release", Role.RELEASE)
     if adds:
-        yield row(f"add 1 to {', '.join(words)}", Role.CLOSE)
+        yield row(f"add 1 to {words}", Role.CLOSE)
     if scope & FLUSHES:
         yield row("flush", Role.FLUSH)
     if not adds and not synchronises and not len(program.actions_of(episode)):

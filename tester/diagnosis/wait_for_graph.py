@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from slicc.text.wording import first_few
 from tester.diagnosis.events.line_events import Event, Transition
 from tester.diagnosis.events.system_inspection import (
     controller_name,
@@ -66,11 +67,11 @@ def wait_graph(
     text += _lost_wakeups(system, set(lines), holding)
     waiting = [agent for agent in driver.agents if agent.waiting_for()]
     for agent in waiting[:_MAX_AGENTS]:
-        needs = ", ".join(
+        needs = [
             f"{n} episodes of agent {other} (has {driver.agents[other].completed})"
             for other, n in agent.waiting_for()
-        )
-        text.append(f"agent {agent.number} waits for {needs}")
+        ]
+        text.append(f"agent {agent.number} waits for {first_few(needs, _MAX_REQUESTS)}")
     if len(waiting) > _MAX_AGENTS:
         text.append(f"... and {len(waiting) - _MAX_AGENTS} more agents waiting for hand-overs")
     return text

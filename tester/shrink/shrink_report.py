@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
 from slicc.text.data import json_text
+from slicc.text.wording import first_few
 from tester.diagnosis.listing import listing
 from tester.program.replay_file import save_leg
 from tester.scenario.machine_roles import find_roles
@@ -14,6 +16,8 @@ from tester.shrink.scripts import NOMINAL, script_of
 from tester.shrink.search import Shrunk, finding_of
 
 SUFFIX = ".min.leg"
+_SHOWN: Final = 6
+"""Delayed messages."""
 
 
 def small_file(file: Path) -> Path:
@@ -102,8 +106,12 @@ def _system(shrunk: Shrunk) -> str:
     """``2 TCP, 1 TCC, 1 Directory; delays: none``, or the messages that are delayed."""
     description, script = shrunk.leg.description, script_of(shrunk.leg)
     machines = (f"{m.count} {name}" for name, m in description.machines.items() if m.count)
-    delays = "none" if description.network.delays == NOMINAL else description.network.delays
-    late = (
-        f"message {row.message} of {row.channel} on {row.line:#x} by {row.delay}" for row in script
-    )
-    return f"{', '.join(machines)}; delays: {', '.join(late) if script else delays}"
+    delays: str = "none" if description.network.delays == NOMINAL else description.network.delays
+    if script:
+        late = [
+            f"message {row.message} of {row.channel} on {row.line:#x} by {row.delay}"
+            for row in script
+        ]
+        delays = first_few(late, _SHOWN)
+        delays += " (they are in the .leg)" if len(late) > _SHOWN else ""
+    return f"{', '.join(machines)}; delays: {delays}"

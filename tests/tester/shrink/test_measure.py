@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from runtime.description import DelayedMessage
 from runtime.requesters.port import AccessKind
 from tester.diagnosis.listing import listing
 from tester.execution.events import Finding, Request, Role, Verdict
@@ -13,10 +14,13 @@ from tester.program.program import BARE, LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import Leg
 from tester.program.verifier import verify
 from tester.shrink.measure import Size
-from tester.shrink.simpler_programs import Step, program_steps
+from tester.shrink.scripts import with_script
+from tester.shrink.search import Shrunk
+from tester.shrink.shrink_report import as_text
+from tester.shrink.simpler_programs import Step, lines_of, program_steps
 from tester.shrink.small_numbers import reading_steps
 from tester.shrink.trials import derived
-from tests.tester.native.equality import leg_of
+from tests.tester.native.equality import leg_of, loaded
 
 BASE = 0x22840
 
@@ -123,3 +127,18 @@ def test_the_listing_shows_a_failing_read_back() -> None:
     lines = listing(leg, finding(leg, Role.READ_BACK, 0, 0))
     assert "at the end: load B+8" in lines[-1]
     assert lines[-1].endswith("<-- stale-read: got 0x11 instead of 0xcafebabe")
+
+
+def test_what_is_left_has_no_line_without_end() -> None:
+    """A script of 1,000 delays was one line of 60,000 characters."""
+    protocol = loaded("MSI")
+    leg = leg_of("MSI", "replacement", 4, 40)
+    late = [DelayedMessage("L1Cache0.mandatoryQueue", n + 1, 9, 0x1000) for n in range(1000)]
+    leg = with_script(leg, late)
+    size = Size.of(leg.program)
+    lines = as_text(Shrunk(leg, "hang", size, size), protocol, {}, "replay")
+    assert len(lines[2].split("   ")) <= 60 < len(lines_of(leg.program))
+    assert "message 6 of" in lines[1] and "message 7 of" not in lines[1]
+    assert lines[1].endswith(" and 994 more (they are in the .leg)")
+    [before] = [line for line in lines if line.endswith(" rows before")]
+    assert len(lines) - lines.index(before) == 60 + 3
