@@ -360,7 +360,7 @@ class Campaign:
         failure = self.with_history(leg, first, finding)
         # A runaway takes so long that its verdict must not wait for five more.
         if finding.verdict is not Verdict.RUNAWAY:
-            failure.easier = relaxed(leg, self.protocol, self.failure_of)
+            failure.easier = relaxed(leg, self.protocol, self.failure_of, finding.headline)
         return failure
 
     def with_history(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:

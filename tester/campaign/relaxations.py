@@ -4,11 +4,13 @@ A leg may limit tables, buffers and banks, and networks deliver in any order, fu
 author of a protocol ever meant. A failing leg is run again, same program and same delays, without
 limits; and with networks in order, where nothing says which order a protocol needs. Invariant: the
 verdict and the status of the run stay; at most five more legs are run: without all limits, without
-each of the three kinds, and with all networks in order.
+each of the three kinds, and with all networks in order. No leg is needed to see that a message
+goes to an instance that the description has and the leg has not.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -20,16 +22,22 @@ from tester.program.replay_file import Leg
 from tester.scenario.limited_resources import Limit, limits_in
 
 _SHOWN: Final = 4
+_ABSENT: Final = re.compile(r"(\w+)-(\d+) is not part of the system")
 
 Passes = Callable[[Leg], bool]
 """Runs a leg; whether it passes."""
 
 
-def relaxed(leg: Leg, protocol: LoadedProtocol, failure_of: Callable[[Leg], str]) -> list[str]:
+def relaxed(
+    leg: Leg, protocol: LoadedProtocol, failure_of: Callable[[Leg], str], headline: str = ""
+) -> list[str]:
     """What a report says of the system of a failing leg; nothing if there is nothing to relax.
 
-    ``failure_of``: runs a leg; how it fails, or nothing.
+    ``failure_of``: runs a leg; how it fails, or nothing. ``headline``: of its finding.
     """
+    fewer = list(_fewer(leg, protocol, headline))
+    if fewer:
+        return fewer
 
     def passes(leg: Leg) -> bool:
         return not failure_of(leg)
@@ -44,6 +52,21 @@ def relaxed(leg: Leg, protocol: LoadedProtocol, failure_of: Callable[[Leg], str]
             "description, or for the buffers that need it (--set network.ordered=true tries it)"
         )
     return text
+
+
+def _fewer(leg: Leg, protocol: LoadedProtocol, headline: str) -> Iterator[str]:
+    """For an instance of a machine that is not there: how to have those of the description."""
+    absent = _ABSENT.match(headline)
+    if absent is None:
+        return
+    machine, number, described = absent[1], int(absent[2]), protocol.description
+    had, has = (len(each.instances_of(machine)) for each in (described, leg.description))
+    if has <= number < had:
+        counts = " ".join(
+            f"--set machine.{group}.count={described.machines[group].count}"
+            for group in described.groups_of(machine)
+        )
+        yield f"the description has {had} {machine}, this leg {has}: {counts} holds it in all legs"
 
 
 def _without_limits(

@@ -120,7 +120,11 @@ class LegOptions:
         metavar="NAME",
         complete=_profiles,
     )
-    system: Path | None = run_option(None, "System description to start from.", metavar="TOML")
+    system: Path | None = run_option(
+        None,
+        "System description to start from; legs draw counts and sizes (--set holds one).",
+        metavar="TOML",
+    )
     leg_episodes: int | None = number_option(
         RUN, "leg_episodes", "Episodes per leg (drawn if not given: 30 to 90, later up to 500)."
     )

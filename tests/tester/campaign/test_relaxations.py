@@ -83,6 +83,23 @@ def test_limits_are_lifted_together_and_kind_by_kind(needed: str) -> None:
     assert len(ran) == 3
 
 
+def test_an_instance_that_only_the_description_has(tmp_path: Path) -> None:
+    """Legs draw counts: a protocol that names one by its number was said to be wrong."""
+    protocol = mine(tmp_path, COUNTS + "[machine.Directory]\ncount = 8\n")
+    cache = tmp_path / "MSI-cache.sm"
+    home = "mapAddressToMachine(address, MachineType:Directory)"
+    assert home in cache.read_text()
+    one = "createMachineID(MachineType:Directory, intToID(7))"
+    cache.write_text(cache.read_text().replace(home, one))
+    protocol = load_protocol(protocol.identity.path)
+    text = " ".join(first_failure(protocol, "line-duel").split())
+    assert "the description has 8 Directory, this leg 2: --set machine.Directory.count=8" in text
+    campaign = Campaign(protocol, Options(1, 1000, assignments={"machine.Directory.count": 8}))
+    leg = campaign.plan(0).leg
+    text = " ".join(relaxed(leg, protocol, lambda _: "", "Directory-7 is not part of the system"))
+    assert "the description has" not in text
+
+
 def test_a_runaway_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its verdict takes seconds already."""
     protocol = mine(tmp_path, COUNTS)
