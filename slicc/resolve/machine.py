@@ -91,7 +91,7 @@ def _resolve_bodies(
     counter = NeedCounter(scope, resolved)
     needs: dict[str, Needs] = {action.ref.name: counter.of(action.body) for action in actions}
     actions = tuple([replace(a, needs=slot_needs(needs[a.ref.name])) for a in actions])
-    transitions = resolve_transitions(scope, parts.transitions, needs)
+    written = resolve_transitions(scope, parts.transitions, needs)
     machine = ir.Machine(
         name=scope.name,
         title=scope.node.pairs.get("short") or scope.name,
@@ -110,8 +110,8 @@ def _resolve_bodies(
         in_ports=in_ports,
         out_ports=out_ports,
         actions=actions,
-        transitions=transitions,
-        cells=cells_of(scope, transitions, parts.transitions),
+        transitions=tuple([transition for transition, _ in written]),
+        cells=cells_of(scope, written),
         machine_type=_lent_type(scope),
         span=scope.node.type.span,
     )

@@ -223,6 +223,14 @@ CODES: tuple[Code, ...] = (
         instead="transition(IS, Inv) { z_stall; }",
     ),
     Code(
+        "empty-transition",
+        "a transition for no state or no event",
+        what="The set of states or events is empty, so no pair of them runs the transition.",
+        why="A forgotten name looks the same.",
+        example="transition({}, Inv) { a; }",
+        instead="transition({I, IS}, Inv) { a; }",
+    ),
+    Code(
         "unsafe-dequeue",
         "a message used after it was dequeued",
         what="An action peeks at a port that an earlier action of the transition has dequeued, or "

@@ -20,12 +20,32 @@ from slicc.syntax import nodes as syntax
 
 STALL_ACTION = "z_stall"
 
+Written = tuple[ir.Transition, syntax.Transition]
+"""A transition, and its text."""
+
 
 def resolve_transitions(
     scope: MachineScope, nodes: list[syntax.Transition], needs: dict[str, Needs]
-) -> tuple[ir.Transition, ...]:
-    """All transitions as written; ``needs`` are those of the actions, by name."""
-    return tuple([_transition(scope, node, needs) for node in nodes])
+) -> list[Written]:
+    """All transitions as written, but for those of no pair; ``needs`` are those of the actions,
+    by name."""
+    written = [(_transition(scope, node, needs), node) for node in nodes]
+    return [each for each in written if _has_pairs(scope, each[1])]
+
+
+def _has_pairs(scope: MachineScope, node: syntax.Transition) -> bool:
+    """Whether any state and event are named; reported if not: it is nothing, for gem5 too."""
+    for what, names in (("states", node.states), ("events", node.events)):
+        if not names.names:
+            scope.sink.warning(
+                "empty-transition",
+                f"a transition for no {what} is never run",
+                names.span,
+                f"no {what}",
+                help="name those that it is for, or remove it",
+            )
+            return False
+    return True
 
 
 def _transition(
@@ -137,14 +157,10 @@ def _next_state(scope: MachineScope, node: syntax.Transition, context: Label) ->
     return ir.NextState(ir.NextKind.STATE, name.text)
 
 
-def cells_of(
-    scope: MachineScope,
-    transitions: tuple[ir.Transition, ...],
-    nodes: list[syntax.Transition],
-) -> tuple[ir.Cell, ...]:
+def cells_of(scope: MachineScope, written: list[Written]) -> tuple[ir.Cell, ...]:
     """All (state, event) pairs; two transitions for one pair are reported, the first counts."""
     chosen: dict[tuple[str, str], int] = {}
-    for number, transition in enumerate(transitions):
+    for number, (transition, node) in enumerate(written):
         clashes: dict[int, list[str]] = {}
         for state in transition.states:
             for event in transition.events:
@@ -152,7 +168,7 @@ def cells_of(
                 if first != number:
                     clashes.setdefault(first, []).append(f"({state}, {event})")
         for first, pairs in clashes.items():
-            _report_duplicate(scope, nodes[number], nodes[first], pairs)
+            _report_duplicate(scope, node, written[first][1], pairs)
     if scope.states is None or scope.events is None:
         return ()
     state_order = {name: index for index, name in enumerate(scope.states.members)}
