@@ -30,7 +30,7 @@ from slicc.resolve.index import Index
 from slicc.resolve.library.stub_bodies import stub_functions
 from slicc.resolve.scope.pairs import check_keys, description
 from slicc.resolve.scope.scopes import GlobalScope, MachineScope
-from slicc.resolve.scope.symbols import FunctionSymbol, did_you_mean
+from slicc.resolve.scope.symbols import FunctionSymbol, did_you_mean, own_members
 from slicc.resolve.scope.type_lowering import enumerations_of, structures_of, to_enumeration
 from slicc.source import Span
 from slicc.syntax import nodes as syntax
@@ -174,7 +174,7 @@ def _machine_name(outer: GlobalScope, node: syntax.Machine) -> str | None:
             f"there is no machine type `{node.type.type.text}:{name}`",
             node.type.span,
             "not a member of `MachineType`",
-            help=lambda: did_you_mean(name, known),
+            help=lambda: did_you_mean(name, known) or own_members("MachineType", [name]),
         )
         return None
     first = outer.machines.get(name)

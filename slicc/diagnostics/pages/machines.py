@@ -229,7 +229,9 @@ CODES: tuple[Code, ...] = (
     Code(
         "library-type-mismatch",
         "a library type that differs from the runtime's",
-        what="The protocol declares a type that the runtime defines, and declares it differently.",
+        what="The protocol declares a type that the runtime defines, and declares it differently. "
+        "Members of your own, such\nas machine types, are declared in a prelude: `--prelude FILE`, "
+        "or a RubySlicc_Exports.sm beside\nthe driver.",
         why="Requesters and memory use the runtime's type.",
         example="enumeration(AccessType) { Write; Read; }",
         instead="enumeration(AccessType) { Read; Write; }",

@@ -117,6 +117,9 @@ CODES: tuple[Code, ...] = (
         "as a member of `MachineType`",
         'machine(MachineType:L1Cach, "cache") : {\n  // …\n}',
         'machine(MachineType:L1Cache, "cache") : {\n  // …\n}',
+        "Names of your own are added in a\nprelude, `enumeration(MachineType) { Mine; }`: "
+        "`--prelude FILE`, or a RubySlicc_Exports.sm beside the\ndriver, which is read without "
+        "being named.",
     ),
     _unknown(
         "permission",

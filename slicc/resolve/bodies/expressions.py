@@ -25,6 +25,7 @@ from slicc.resolve.scope.symbols import (
     VariableSymbol,
     did_you_mean,
     enumeration_constant,
+    own_members,
 )
 from slicc.resolve.scope.uses import NameKind
 from slicc.source import Span
@@ -192,16 +193,17 @@ def _enum_member(body: Body, node: syntax.EnumMember) -> ir.Expr:
     if not body.scope.misses.first(name, member, node.member.span):
         return ir.Local("?", symbol.type, span=node.span)
     slug = {"State": "unknown-state", "Event": "unknown-event"}.get(name, "unknown-enum-member")
+    otherwise = None
     if name == "RequestType":
         slug = "unknown-request-type"
     elif name == "MachineType":
-        slug = "unknown-machine"
+        slug, otherwise = "unknown-machine", own_members(name, [member])
     body.sink.error(
         slug,
         f"`{name}` has no member `{member}`",
         node.member.span,
         "no such member",
-        help=lambda: did_you_mean(member, symbol.members),
+        help=lambda: did_you_mean(member, symbol.members) or otherwise,
     )
     return ir.Local("?", symbol.type, span=node.span)
 

@@ -20,6 +20,7 @@ from slicc.resolve.scope.symbols import (
     TypeKind,
     TypeSymbol,
     did_you_mean,
+    own_members,
 )
 from slicc.syntax import nodes as syntax
 from slicc.text.suggest import suggest
@@ -158,12 +159,14 @@ def _match_library_enumeration(
     """A library enumeration that the protocol declares again must have the same members."""
     expected = prelude.ENUMERATIONS[node.type.text].names()
     if tuple(members) != expected:
+        added = [name for name in members if name not in expected]
         scope.sink.error(
             "library-type-mismatch",
             f"the runtime's enumeration `{node.type.text}` has other members",
             node.type.span,
             "differs from the runtime",
             notes=[f"the runtime has: {', '.join(expected)}"],
+            help=own_members(node.type.text, added) if added else None,
         )
 
 

@@ -213,6 +213,15 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     return None if match is None else f"did you mean `{match}`?"
 
 
+def own_members(type_: str, members: Iterable[str]) -> str:
+    """The help line for members that a protocol wants to add to an enumeration of the library."""
+    return (
+        f"members of your own go into a file of their own, `enumeration({type_}) "
+        f"{{ {' '.join(f'{member};' for member in members)} }}`: --prelude FILE, or "
+        "RubySlicc_Exports.sm beside the driver"
+    )
+
+
 def enumeration_constant(symbol: TypeSymbol, member: str, span: Span) -> ir.Expr:
     """A member; one that the runtime lacks is a number, or the member lent to it."""
     assert isinstance(symbol.type, ir.EnumType)
