@@ -159,8 +159,12 @@ CODES: tuple[Code, ...] = (
     Code(
         "float-literal",
         "a number with a fraction",
-        what="SLICC has integers only.",
-        why="gem5 reads such a literal as an `int`, and the fraction is lost.",
+        what="SLICC has integers only. A fraction is accepted as a factor of an `int` or of "
+        "`Cycles` (`1.25 * n`,\ncut off to a whole number), and nowhere else.",
+        why="gem5 takes such a literal for an `int` when it checks types, and writes it to C++ as "
+        "it stands: the\nfraction is cut off where the value is assigned, passed or returned, and "
+        "printed by `DPRINTF`. Here no\nvalue has a fraction, so what is printed belongs into the "
+        "text.",
         example="int n := 1.5;",
         instead="int n := 1;",
     ),

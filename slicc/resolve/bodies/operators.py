@@ -135,8 +135,9 @@ def number(body: Body, node: syntax.NumberLiteral) -> ir.Expr:
 def fraction(body: Body, node: syntax.FloatLiteral) -> ir.Expr:
     body.sink.error(
         "float-literal",
-        "SLICC has no fractions: this literal would be an `int`",
+        "SLICC has no fractions, except as factors",
         node.span,
         "not a whole number",
+        help="`1.25 * n` is accepted; a number that is only printed can stand in the text",
     )
     return ir.Local("?", ir.INT, span=node.span)
