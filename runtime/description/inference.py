@@ -246,11 +246,16 @@ class _Completion:
         self._require_memory()
 
     def _require_memory(self) -> None:
-        """Without a directory, the first miss would look like a mistake of the protocol."""
+        """Without a directory, or where there are none a machine with memory's queues, the first
+        miss would look like a mistake of the protocol."""
         homes = [
             name
             for name, machine in self.machines.items()
             if "DirectoryMemory" in machine.pointers.values()
+        ] or [
+            name
+            for name, machine in self.machines.items()
+            if any("requestToMemory" in buffer for buffer in machine.buffers)
         ]
         if homes and all(self.given.machines[name].count == 0 for name in homes):
             message = f"memory is behind {' and '.join(homes)}: at least one is needed"

@@ -120,6 +120,15 @@ def test_a_system_has_memory() -> None:
     )
 
 
+def test_memory_may_be_behind_a_machine_without_a_directory() -> None:
+    """As CHI's."""
+    memory = machine("Memory", BufferParameter("requestToMemory"))
+    with pytest.raises(DescriptionError, match="memory is behind Memory: at least one is needed"):
+        completed("[machine.Memory]\ncount = 0", machine("L1Cache", SEQUENCER, QUEUE), memory)
+    lent = machine("Cache", BufferParameter("requestToMemory"))
+    assert completed("[machine.Memory]\ncount = 0", lent, memory).machines["Cache"].count == 1
+
+
 def test_parameters_without_default_are_asked_for_together() -> None:
     one = machine("L1Cache", Parameter("width", "int"), Parameter("label", "std::string"))
     other = machine("L2Cache", Parameter("depth", "Cycles"))
