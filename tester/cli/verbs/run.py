@@ -12,6 +12,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import load_description, parse_assignment
 from slicc.text.command.version import installed_version
 from tester.campaign.campaign import AnyRun, Campaign
+from tester.campaign.drawing.leg import Legs
 from tester.campaign.drawing.leg_summary import defects_summary
 from tester.campaign.drawing.options import NO_END, Options
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
@@ -94,13 +95,16 @@ def _described_protocol(system: Path | None) -> str | None:
 
 
 def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
-    """What legs are drawn from; a seed is chosen if none is given. Raises ConfigError."""
+    """What legs are drawn from; a seed is chosen if none is given.
+
+    Raises ConfigError, DescriptionError.
+    """
     fixed = fixed_options(options, protocol.description.line_size)
     check_usable(options, protocol)
     profiles.check_name(options.profile)
     assignments = assignments_of(options)
     protocol.description.override(assignments)  # an error is not kept for after the engine's build
-    return Options(
+    drawn = Options(
         seed=secrets.randbelow(1 << 32) if options.seed is None else options.seed,
         episodes=options.episodes,
         profile=options.profile,
@@ -114,6 +118,9 @@ def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
         deadlock_limit=options.deadlock_limit or DEADLOCK_LIMIT,
         version=installed_version(),
     )
+    legs = Legs(protocol, drawn)
+    legs.draft(0, legs.turn(0), 0)  # what is wrong with its system is said before anything else
+    return drawn
 
 
 def _verify(session: Session, leg: Leg) -> None:

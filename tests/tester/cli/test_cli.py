@@ -253,7 +253,12 @@ def test_misuse_is_one_message_and_status_2(words: list[str], message: str) -> N
 
 @pytest.mark.parametrize(
     "words",
-    [("--profile", "none"), ("--set", "line_size=48"), ("--set", "machine.L1Cache.cuont=1")],
+    [
+        ("--profile", "none"),
+        ("--set", "line_size=48"),
+        ("--set", "machine.L1Cache.cuont=1"),
+        ("--set", "machine.Directory.count=0"),
+    ],
 )
 def test_what_is_wrong_is_found_before_an_engine_is_built(words: tuple[str, str]) -> None:
     done = gpu_tester("-p", "MI", "--episodes", "5", *words)
