@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
+
+_TEXTS: Final = (".sm", ".slicc")
 
 
 def write_whole(path: Path, content: bytes, *, parents: bool = False) -> Path:
@@ -68,6 +71,7 @@ def why_lost(outputs: Mapping[str, Path], inputs: Iterable[tuple[str, Path]] = (
     """Why an output would overwrite another one or an input; None if none does.
 
     Names say what each is, as ``--stats``. What is no file, as ``/dev/null``, takes all of them.
+    Nothing replaces the text of a protocol, which another one may include.
     """
     read = {os.path.realpath(path): what for what, path in inputs}
     written: dict[str, str] = {}
@@ -77,6 +81,8 @@ def why_lost(outputs: Mapping[str, Path], inputs: Iterable[tuple[str, Path]] = (
         place = os.path.realpath(path)
         if place in read:
             return f"{what} would overwrite {path}, {read[place]}"
+        if path.suffix in _TEXTS and path.exists():
+            return f"{what} would overwrite {path}, the text of a protocol"
         other = written.setdefault(place, what)
         if other != what:
             return f"{other} and {what} both write to {path}"

@@ -111,7 +111,10 @@ def _read(options: object) -> Iterator[tuple[str, Path]]:
 
     if isinstance(options, ProtocolOptions):
         if options.protocol is not None and options.protocol not in shipped():
-            yield "the protocol", Path(options.protocol)
+            path = Path(options.protocol)
+            yield "the protocol", path
+            yield "the system's description", path.parent / f"{path.stem}.toml"
+            yield "the protocol's invariants", path.parent / f"{path.stem}.invariants"
         for prelude in options.prelude:
             yield "a prelude", prelude
     system: Path | None = getattr(options, "system", None)

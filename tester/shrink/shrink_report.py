@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -33,9 +34,20 @@ def save(shrunk: Shrunk, path: Path) -> dict[str, Path]:
     save_leg(shrunk.leg, path)
     others = {}
     for number, (kind, leg) in enumerate(shrunk.others.items(), 1):
-        others[kind] = path.with_name(f"{path.name.removesuffix('.leg')}-other{number}.leg")
+        others[kind] = _other(path, str(number))
         save_leg(leg, others[kind])
     return others
+
+
+def is_other(file: Path, path: Path) -> bool:
+    """Whether `save` with ``path`` may write to the file as well."""
+    number = re.search(r"-other(\d+)\.leg$", file.name)
+    return number is not None and file.resolve() == _other(path, number[1]).resolve()
+
+
+def _other(path: Path, number: str) -> Path:
+    """The leg of that number that failed otherwise."""
+    return path.with_name(f"{path.name.removesuffix('.leg')}-other{number}.leg")
 
 
 def as_text(

@@ -21,13 +21,14 @@ from tester.cli.leg_files import is_text, load_any, require_name
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.engines.selection import choose
+from tester.errors import ConfigError
 from tester.litmus.binding import text_of_leg
 from tester.program.program import Program
 from tester.program.replay_file import ReplayError
 from tester.scenario_text.from_program import NotText
 from tester.shrink.measure import Size
 from tester.shrink.search import DoesNotFail
-from tester.shrink.shrink_report import as_json, small_file
+from tester.shrink.shrink_report import as_json, is_other, small_file
 
 
 def shrink(options: ShrinkOptions) -> int:
@@ -41,6 +42,11 @@ def shrink(options: ShrinkOptions) -> int:
     read = None if options.output is None else ("the replay file", options.file)
     for each in (text, path):
         check_files({"--output": each}, options, read)
+    if is_other(options.file, path):
+        raise ConfigError(
+            f"--output {path}: legs that fail otherwise go beside it, and one of them would "
+            f"overwrite {options.file}, the replay file"
+        )
     leg, protocol = load_any(options, options.file, options.engine)
     tried, now = 0, leg.program
 

@@ -45,3 +45,7 @@ def test_files_that_would_overwrite_each_other(tmp_path: Path) -> None:
     link.symlink_to(one)
     lost = why_lost({"--x": other, "--y": link}, [("the input", one)])
     assert lost == f"--y would overwrite {link}, the input"
+    text = tmp_path / "Mine-cache.sm"
+    assert why_lost({"--x": text}) is None
+    text.touch()
+    assert why_lost({"--x": text}) == f"--x would overwrite {text}, the text of a protocol"

@@ -47,6 +47,8 @@ def test_report_refuses_what_it_cannot_draw(leg_file: str) -> None:
 
 def test_the_replay_file_is_not_written_over(leg_file: str) -> None:
     before = Path(leg_file).read_bytes()
+    other = f"{leg_file.removesuffix('.leg')}-other2.leg"
+    Path(other).write_bytes(before)
     for words in (
         ("report", leg_file, "-o", leg_file),
         ("replay", leg_file, "--trace-out", leg_file),
@@ -54,6 +56,7 @@ def test_the_replay_file_is_not_written_over(leg_file: str) -> None:
         ("diff", leg_file, "--coverage", leg_file),
         ("shrink", leg_file, "-o", leg_file),
         ("shrink", leg_file, "-o", str(Path(leg_file).with_suffix(".litmus"))),
+        ("shrink", other, "-o", leg_file),
     ):
         result = gpu_tester(*words)
         assert result.exit_code == 2 and ", the replay file" in result.stderr, words
@@ -68,6 +71,9 @@ def test_the_replay_file_is_not_written_over(leg_file: str) -> None:
         ("MI --system own --save-program own", "the system's description"),
         ("generate --system own own", "the system's description"),
         ("run -p own.slicc --coverage own.slicc", "the protocol"),
+        ("run -p own.slicc --coverage own.toml", "the system's description"),
+        ("explore -p own.slicc --coverage own.invariants", "the protocol's invariants"),
+        ("run -p own.slicc --coverage own-cache.sm", "the text of a protocol"),
         ("coverage a.json --prelude own --output own", "a prelude"),
     ],
 )
@@ -75,13 +81,14 @@ def test_what_is_read_is_not_written_over(
     words: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("own", "own.slicc"):
+    names = ("own", "own.slicc", "own.toml", "own.invariants", "own-cache.sm")
+    for name in names:
         Path(name).write_text("mine")
     *_, written = words.split()
     result = gpu_tester(*words.split())
     assert result.exit_code == 2, result.output
     assert f"would overwrite {Path(written)}, {what}" in result.stderr
-    assert [Path(name).read_text() for name in ("own", "own.slicc")] == ["mine", "mine"]
+    assert {Path(name).read_text() for name in names} == {"mine"}
 
 
 def test_a_trace_is_written_beside_the_verdict(leg_file: str) -> None:
