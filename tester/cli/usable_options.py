@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from protocols.loader import LoadedProtocol
-from runtime.description import DefectDescription
+from runtime.description import DefectDescription, parse_assignment
 from slicc.text.command.options import names_of, specs
 from slicc.text.suggest import suggest
 from tester.campaign.drawing.known_defects import avoided_defects
@@ -35,6 +35,12 @@ _LACKS: Final = {
 }
 """What is missing where the field of a shape has no effect."""
 _SIZES: Final = {"l1_size": "l1_sets", "l2_size": "l2_sets"}
+_DECIDES: Final = {
+    "l1_size": ("l1_sets", "l1_ways"),
+    "l2_size": ("l2_sets", "l2_ways"),
+    "delay": ("delays",),
+}
+"""Fields of a shape, of options that have another name."""
 
 
 def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
@@ -48,6 +54,7 @@ def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
                 f"{text} would have no effect: {protocol.identity.name} has no {lack} "
                 f"(it has {there})"
             )
+    _check_set(given, options, protocol)
     _check_names(options, protocol)
     chosen = options.known_defects, options.attack, options.avoid
     for defect in avoided_defects(protocol, *chosen):
@@ -61,6 +68,20 @@ def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
                     f"{text} asks for what keeps a known defect out of the way: {path} is set "
                     f"because {defect.what}. {advice}"
                 )
+
+
+def _check_set(
+    given: Sequence[tuple[str, Any, str]], options: LegOptions, protocol: LoadedProtocol
+) -> None:
+    """An option beside a ``--set`` of a field that it decides: one would be ignored."""
+    for path, stated in map(parse_assignment, options.assignments):
+        for name, value, text in given:
+            for field in _DECIDES.get(name, (name,)):
+                wanted = _wanted(field, value, protocol)
+                if path in wanted and (name in _SIZES or wanted[path] != stated):
+                    raise ConfigError(
+                        f"{text} and --set {path}={stated} decide the same: leave one of them out"
+                    )
 
 
 def _given(options: LegOptions) -> Iterator[tuple[str, Any, str]]:
@@ -104,7 +125,7 @@ def _overruled(name: str, value: Any, defect: DefectDescription, protocol: Loade
 
 def _wanted(name: str, value: Any, protocol: LoadedProtocol) -> dict[str, object]:
     """The fields of the description that an option of the shape decides, and their values."""
-    if name not in _LACKS:
+    if name not in _LACKS and name != "delays":
         return {}
     wanted, other = (
         overrides(replace(Shape(), **{name: each}), protocol.info, protocol.description)

@@ -150,6 +150,13 @@ def _bounds(
             what = f"{name}:" if name else f"{shlex.quote(options.ops or '')}: one is missing;"
             raise ConfigError(f"--ops {what} there are {known}")
     roles = find_roles(protocol.info, protocol.description)
+    for path, stated in assignments:
+        counts = path in {f"machine.{name}.count" for name in roles.first}
+        if counts and options.caches not in (None, stated):
+            raise ConfigError(
+                f"--caches {options.caches} and --set {path}={stated} decide the same: leave one "
+                "of them out"
+            )
     return Bounds(
         caches=options.caches or _usual_caches(roles),
         lines=options.lines,

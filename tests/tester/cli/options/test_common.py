@@ -16,6 +16,28 @@ def errors_of(*words: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("option", "path", "value"),
+    [
+        ("--cus 4", "machine.L1Cache.count", 2),
+        ("--dirs 1", "machine.Directory.count", 2),
+        ("--l1-size 1k", "machine.L1Cache.cache.cacheMemory.ways", 4),
+        ("--delay uniform", "network.delays", "nominal"),
+    ],
+)
+def test_an_option_beside_a_set_of_the_same(option: str, path: str, value: object) -> None:
+    """One of them was ignored without a word."""
+    written = option.replace("1k", "1024")
+    said = " ".join(errors_of(*option.split(), "--set", f"{path}={value}").split())
+    assert f"{written} and --set {path}={value} decide the same: leave one of them out" in said
+
+
+def test_an_option_beside_a_set_that_says_the_same() -> None:
+    same = ("--cus", "3", "--set", "machine.L1Cache.count=3")
+    run = ("MI", "--episodes", "5", "--engine", "python", "--seed", "1")
+    assert CliRunner().invoke(app, [*run, *same]).exit_code == 0
+
+
+@pytest.mark.parametrize(
     ("name", "option"), [("history", "--history"), ("jobs", "--jobs"), ("lanes", "--lanes")]
 )
 def test_a_number_outside_of_its_limits_is_refused_with_them(name: str, option: str) -> None:

@@ -73,6 +73,10 @@ def test_scenarios_are_decided(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (
+            "-p MSI --caches 2 --set machine.L1Cache.count=3",
+            "--caches 2 and --set machine.L1Cache.count=3 decide the same",
+        ),
         ("-p MSI --engines", "--engines would have no effect: MSI has no DMA engine"),
         ("-p MI --engines --ops atomic", "MI has no DMA engine that does any of --ops atomic"),
         (
