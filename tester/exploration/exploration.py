@@ -231,33 +231,56 @@ def _search(
 # ------------------------------------------------------------------ what was found
 
 
+class NotReproduced(RuntimeError):
+    """A fault of ours: what was found in states does not happen in a system that is followed."""
+
+    def __init__(self, reason: str) -> None:
+        why = f": {reason}" if reason else ""
+        super().__init__(f"the abstraction found what a concrete run does not show{why}")
+
+
 def what_was_found(native: NativeSearch) -> Finding:
-    """What ended a search, with a shortest way to it."""
+    """What ended a search, with a shortest way to it. Raises NotReproduced."""
     found, judged = native.found(), native.judgement()
-    way = native.concrete(native.way_to(found.state, found.choice))
-    trace = follow(native, way)
+    trace, kind = _replayed(native, native.way_to(found.state, found.choice))
     if found.kind is FindingKind.INVARIANT:
         return Finding(found.kind, trace, judged)
-    kind = native.rest() if found.choice is None else found.kind
+    if found.choice is None:
+        kind = native.rest()
+    if kind is not found.kind:
+        raise NotReproduced(native.refusal())
     return Finding(kind, trace, native.judgement())
 
 
 def no_completion(native: NativeSearch, state: int) -> Finding:
-    """What `NativeSearch.stuck` says of a state."""
-    trace = follow(native, native.concrete(native.way_to(state)))
+    """What `NativeSearch.stuck` says of a state. Raises NotReproduced."""
+    trace, _ = _replayed(native, native.way_to(state))
     return Finding(FindingKind.NO_COMPLETION, trace, native.judgement())
+
+
+def _replayed(native: NativeSearch, way: list[int]) -> tuple[tuple[Step, ...], FindingKind]:
+    """The way in one system that is never read, and what its last step found."""
+    concrete = native.concrete(way)
+    if len(concrete) != len(way):
+        raise NotReproduced(native.refusal())
+    return _followed(native, concrete)
 
 
 def follow(native: NativeSearch, way: list[int]) -> tuple[Step, ...]:
     """From the first state along choices of a system that is never read."""
+    return _followed(native, way)[0]
+
+
+def _followed(native: NativeSearch, way: list[int]) -> tuple[tuple[Step, ...], FindingKind]:
     native.restart()
     steps = []
+    kind = FindingKind.NOTHING
     for packed in way:
         choice = next(each for each in native.choices() if each.packed == packed)
-        _, rows = native.apply(packed)
+        kind, rows = native.apply(packed)
         made = (Transition(*row[1:]) for row in rows.tolist())
         steps.append(Step(choice, tuple(made)))
-    return tuple(steps)
+    return tuple(steps), kind
 
 
 def _piled_up(native: NativeSearch, statistics: Statistics) -> tuple[int, int] | None:
