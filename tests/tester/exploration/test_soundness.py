@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tester.exploration import small_system
-from tester.exploration.exploration import NotReproduced, explore
+from tester.exploration.exploration import NotReproduced, Verdict, explore
 from tester.exploration.small_system import Bounds
+from tests.planted.bug import Edit
 from tests.tester.exploration.starter import DATA, checking, declaring, edited
 from tests.tester.exploration.systems import SMALL
 
@@ -24,3 +25,52 @@ def test_what_no_run_shows_is_a_fault_of_ours(
     protocol = edited(tmp_path, BITS, ODD_LINE, DATA)
     with pytest.raises(NotReproduced, match=r"a concrete run does not show$"):
         explore(protocol, TWO_LINES, SMALL)
+
+
+LINK = Edit(
+    "    CacheMemory * cache;\n",
+    '    CacheMemory * cache;\n    MessageBuffer * toL2, network="To";\n',
+)
+LINK_OUT = declaring('int fills, default="0";\n  out_port(l2_out, LendMsg, toL2);')
+TELL = checking("""
+    if (fills < 2) {
+      enqueue(l2_out, LendMsg, 1) {
+        out_msg.addr := address;
+        out_msg.Type := LendType:GET;
+        if (fills == 1) { out_msg.Type := LendType:PUT; }
+      }
+      fills := fills + 1;
+    }""")
+BELOW = """
+machine(MachineType:L2Cache, "Told of the first two fills of the cache above")
+  : MessageBuffer * fromL1, network="From";
+{
+  state_declaration(State, default="L2Cache_State_I") { I, AccessPermission:NotPresent; }
+  enumeration(Event) { Fill; }
+  LendType next, default="LendType_GET";
+  Tick clockEdge();
+  State getState(Addr a) { return State:I; }
+  void setState(Addr a, State s) { }
+  AccessPermission getAccessPermission(Addr a) { return AccessPermission:NotPresent; }
+  void setAccessPermission(Addr a, State s) { }
+  void functionalRead(Addr a, Packet *pkt) { }
+  int functionalWrite(Addr a, Packet *pkt) { return 0; }
+  in_port(cache_in, LendMsg, fromL1) {
+    if (cache_in.isReady(clockEdge())) {
+      peek(cache_in, LendMsg) { trigger(Event:Fill, in_msg.addr); }
+    }
+  }
+  action(n_next, "n") {
+    peek(cache_in, LendMsg) { assert(in_msg.Type == next); }
+    next := LendType:PUT;
+    cache_in.dequeue(clockEdge());
+  }
+  transition(I, Fill) { n_next; }
+}
+"""
+
+
+def test_what_the_sender_changes_of_a_link_is_taken_back(tmp_path: Path) -> None:
+    protocol = edited(tmp_path, LINK, LINK_OUT, TELL, DATA, machine=BELOW)
+    bounds = Bounds(locations=1, assignments=(("machine.L2Cache.count", 2),))
+    assert explore(protocol, bounds, SMALL, symmetry=False).verdict is Verdict.EXHAUSTED

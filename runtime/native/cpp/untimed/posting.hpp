@@ -35,7 +35,12 @@ inline void flight_add(Context& x, Message& item, u64 tick, u32 slot) {
 inline void post(Context& x, Message& item, u64 tick) {
     switch (item.delivery) {
         case DELIVER_APPEND:
-        case DELIVER_INSERT: return flight_add(x, item, tick, slot_of_buffer(x, item.target));
+        case DELIVER_INSERT: {
+            // Of a link between two controllers, the sender changes when the next one may arrive.
+            const u32 consumer = x.buffers[item.target].consumer;
+            if (consumer < x.s->controllers) woken(x) |= u64{1} << consumer;
+            return flight_add(x, item, tick, slot_of_buffer(x, item.target));
+        }
         case DELIVER_TO_BUS: return wheel_append(x, slot_of_port(x, item.target), item);
         default: fail(x, ErrorKind::UNDELIVERABLE);  // limited buffers: the host refuses them
     }
