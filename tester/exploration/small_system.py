@@ -355,13 +355,17 @@ def _renamings(
 
 
 def _alike(system: System, roles: Roles, agents: Sequence[ExploredAgent]) -> list[list[int]]:
-    """Controllers of the first level with the same agents and neighbours."""
-    description, groups = system.description, []
-    for group in (*roles.first, *roles.processors):
+    """Controllers of one group of the first level with the same agents and neighbours."""
+    description, found = system.description, []
+    linked = _linked_groups(description)
+    for group in dict.fromkeys((*roles.first, *roles.processors)):
+        if group in linked:
+            continue
         machine = description.machines[group].of or group
+        places = description.instances_of(machine)
         owned: dict[tuple[object, ...], list[int]] = {}
         for controller in system.controllers:
-            if machine != controller.MACHINE:
+            if machine != controller.MACHINE or places[controller.version][0] != group:
                 continue
             ports = tuple(
                 (agent.operations, agent.relaxed, _links(system, agent.requester))
@@ -369,9 +373,21 @@ def _alike(system: System, roles: Roles, agents: Sequence[ExploredAgent]) -> lis
                 if system.requesters[agent.requester].controller is controller
             )
             if ports:
-                owned.setdefault(ports, []).append(controller.consumer_id)
-        groups += [each for each in owned.values() if len(each) > 1 and each not in groups]
-    return groups
+                alike = owned.setdefault((controller.downstream, *ports), [])
+                alike.append(controller.consumer_id)
+        found += [each for each in owned.values() if len(each) > 1]
+    return found
+
+
+def _linked_groups(description: SystemDescription) -> set[str]:
+    """Groups whose instances share buffers with those of another group, one with one."""
+    found = set()
+    for name, machine in description.machines.items():
+        for buffer in machine.buffers.values():
+            other = name if buffer.joined is None else buffer.joined.partition(".")[0]
+            if other != name:
+                found |= {name, other}
+    return found
 
 
 def _links(system: System, requester: int) -> tuple[int, ...]:

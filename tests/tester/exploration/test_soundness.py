@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from runtime.native.system import ErrorWord
 from tester.exploration import small_system
 from tester.exploration.exploration import NotReproduced, Verdict, explore
+from tester.exploration.native_words import FindingKind
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import Edit
-from tests.tester.exploration.starter import DATA, checking, declaring, edited
+from tests.tester.exploration.starter import ACCESS, DATA, checking, declaring, edited
 from tests.tester.exploration.systems import SMALL
 
 TWO_LINES = Bounds(caches=1, lines=2, locations=1)
@@ -25,6 +27,30 @@ def test_what_no_run_shows_is_a_fault_of_ours(
     protocol = edited(tmp_path, BITS, ODD_LINE, DATA)
     with pytest.raises(NotReproduced, match=r"a concrete run does not show$"):
         explore(protocol, TWO_LINES, SMALL)
+
+
+PARAMETER = Edit(
+    "    CacheMemory * cache;\n", '    CacheMemory * cache;\n    bool odd := "False";\n'
+)
+GROUPS = """
+[machine.L1Cache]
+of = "L1Cache"
+count = 1
+[machine.Odd]
+of = "L1Cache"
+count = 1
+parameters.odd = true
+"""
+
+
+def test_caches_of_two_groups_are_not_alike(tmp_path: Path) -> None:
+    """Only one of them takes the way that is wrong."""
+    wrong = checking('if (odd) { error("odd"); }')
+    protocol = edited(tmp_path, PARAMETER, wrong, ACCESS, system=GROUPS)
+    found = explore(protocol, Bounds(caches=1, locations=1), SMALL)
+    assert found.finding is not None and len(found.system.renamings) == 1
+    assert (found.finding.kind, len(found.finding.trace)) == (FindingKind.ERROR, 6)
+    assert found.finding.judgement.error[ErrorWord.CONTROLLER] == 1
 
 
 LINK = Edit(
@@ -70,7 +96,9 @@ machine(MachineType:L2Cache, "Told of the first two fills of the cache above")
 """
 
 
-def test_what_the_sender_changes_of_a_link_is_taken_back(tmp_path: Path) -> None:
+def test_caches_that_are_linked_to_others_are_not_alike(tmp_path: Path) -> None:
+    """What is below them does not take the other's place with them."""
     protocol = edited(tmp_path, LINK, LINK_OUT, TELL, DATA, machine=BELOW)
     bounds = Bounds(locations=1, assignments=(("machine.L2Cache.count", 2),))
-    assert explore(protocol, bounds, SMALL, symmetry=False).verdict is Verdict.EXHAUSTED
+    found = explore(protocol, bounds, SMALL)
+    assert (found.verdict, len(found.system.renamings)) == (Verdict.EXHAUSTED, 1)
