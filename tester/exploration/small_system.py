@@ -8,7 +8,7 @@ are not coded) is refused here, by name, before anything is compiled.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import permutations, product
 from typing import Any, Final
 
@@ -134,7 +134,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     readers = [buffer.consumer for buffer in found]
     memories = {id(c.memory_request) for c in system.controllers if c.memory_request is not None}
     classes = [machine.MACHINE for machine in protocol.info.machines]
-    renamings = _renamings(system, roles, agents, bounds, noted["numbered"]) if symmetry else ()
+    renamings = _renamings(system, roles, agents, bounds, noted) if symmetry else ()
     identity = (*range(len(names)), *range(bounds.lines), *range(len(agents)))
     return SmallSystem(
         description=description,
@@ -336,12 +336,12 @@ def _renamings(
     roles: Roles,
     agents: Sequence[ExploredAgent],
     bounds: Bounds,
-    numbered: Sequence[str],
+    noted: Mapping[str, Sequence[str]],
 ) -> list[tuple[int, ...]]:
     """Which controllers and lines may take each other's places without any difference."""
-    groups = [] if numbered else _alike(system, roles, agents)
+    groups = [] if noted["numbered"] else _alike(system, roles, agents)
     lines = [tuple(range(bounds.lines))]
-    if _lines_alike(system):
+    if _lines_alike(system, noted):
         lines = list(permutations(range(bounds.lines)))
     found = []
     for orders in product(*(permutations(group) for group in groups)):
@@ -411,12 +411,18 @@ def _moved_agents(
     return tuple(moved)
 
 
-def _lines_alike(system: System) -> bool:
-    """Whether no machine or set of a cache is chosen by the address."""
+def _lines_alike(system: System, noted: Mapping[str, Sequence[str]]) -> bool:
+    """Whether an address decides nothing: no machine, no set of a cache, nothing in bodies."""
     one_set = all(cache.sets == 1 for c in system.controllers for cache in c.caches())
     topology = system.topology
     interleaved = any(
         topology.interleaved(c.MACHINE_TYPE) and topology.count(c.MACHINE_TYPE) > 1
         for c in system.controllers
     )
-    return one_set and not interleaved
+    ranged = any(
+        getattr(controller, parameter)
+        for machine, _, parameter in (each.partition(".") for each in noted["ranges"])
+        for controller in system.controllers
+        if machine == controller.MACHINE
+    )
+    return one_set and not (interleaved or ranged or noted["addressed"])

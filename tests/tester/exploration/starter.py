@@ -27,18 +27,24 @@ def declaring(text: str) -> Edit:
     return Edit("  Tick clockEdge();", f"  Tick clockEdge();\n  {text}")
 
 
-def edited(directory: Path, *edits: Edit, system: str = "", machine: str = "") -> LoadedProtocol:
-    """``system``: tables of a description beside the protocol; ``machine``: one more."""
+def written(directory: Path, *edits: Edit) -> Path:
+    """The driver of the starter with these changes of its cache."""
     new(NewOptions(name="Lend", output=directory))
     cache = directory / "Lend-cache.sm"
     text = cache.read_text()
     for edit in edits:
         text = edit.apply(text)
     cache.write_text(text)
+    return directory / "Lend.slicc"
+
+
+def edited(directory: Path, *edits: Edit, system: str = "", machine: str = "") -> LoadedProtocol:
+    """``system``: tables of a description beside the protocol; ``machine``: one more."""
+    driver = written(directory, *edits)
     if machine:
         (directory / "Lend-more.sm").write_text(machine)
-        with (directory / "Lend.slicc").open("a") as driver:
-            driver.write('include "Lend-more.sm";\n')
+        with driver.open("a") as text:
+            text.write('include "Lend-more.sm";\n')
     if system:
         (directory / "Lend.toml").write_text(f'protocol = "Lend.slicc"\n{system}')
-    return load_protocol(str(directory / "Lend.slicc"), native=True)
+    return load_protocol(str(driver), native=True)

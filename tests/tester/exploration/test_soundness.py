@@ -102,3 +102,23 @@ def test_caches_that_are_linked_to_others_are_not_alike(tmp_path: Path) -> None:
     bounds = Bounds(locations=1, assignments=(("machine.L2Cache.count", 2),))
     found = explore(protocol, bounds, SMALL)
     assert (found.verdict, len(found.system.renamings)) == (Verdict.EXHAUSTED, 1)
+
+
+DOWN = checking("""
+    peek(directory_in, LendMsg) {
+      if (seen && in_msg.addr < last) { error("lines go down"); }
+      last := in_msg.addr;
+      seen := true;
+    }""")
+LAST = declaring('Addr last;\n  bool seen, default="false";')
+
+
+@pytest.mark.parametrize(
+    ("edits", "steps"), [((BITS, ODD_LINE), 5), ((LAST, DOWN), 15)], ids=["a bit", "an order"]
+)
+def test_lines_that_a_protocol_tells_apart_are_not_alike(
+    edits: tuple[Edit, ...], steps: int, tmp_path: Path
+) -> None:
+    found = explore(edited(tmp_path, *edits, DATA), TWO_LINES, SMALL)
+    assert found.finding is not None and len(found.system.renamings) == 1
+    assert (found.finding.kind, len(found.finding.trace)) == (FindingKind.ERROR, steps)

@@ -13,6 +13,7 @@ from dataclasses import field
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp.emit.scope import Scope
+from slicc.codegen.cpp.exploration.decisions import Decisions, decisions
 from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
 from slicc.codegen.cpp.exploration.times import Place, idle_times
@@ -72,12 +73,16 @@ class Refusals:
     """Of one machine, or of what all share.
 
     ``unknown``: what cannot be coded, so that a system with it cannot be explored. ``numbered``:
-    what means another controller when controllers change places. ``prefetchers``: those of machines
-    whose parameters say whether they are used. ``times``: what is left out, as it only measures.
+    what means another controller when controllers change places. ``addressed``: what tells lines
+    apart by their addresses, and ``ranges``: parameters that do so where they are not 0.
+    ``prefetchers``: those of machines whose parameters say whether they are used. ``times``: what
+    is left out, as it only measures.
     """
 
     unknown: list[str] = field(default_factory=list)
     numbered: list[str] = field(default_factory=list)
+    addressed: list[str] = field(default_factory=list)
+    ranges: list[str] = field(default_factory=list)
     prefetchers: list[str] = field(default_factory=list)
     times: list[str] = field(default_factory=list)
 
@@ -117,7 +122,8 @@ def encoding(
     idle = idle_times(protocol)
     structs: list[CodedStruct] = []
     machine_structs = [each for machine in protocol.machines for each in machine.structs]
-    for struct in (*protocol.structs, *machine_structs):
+    every = (*protocol.structs, *machine_structs)
+    for struct in every:
         if not struct.library:
             where = struct.ref.name
             noted = refusals[struct.ref.machine or ""]
@@ -137,8 +143,12 @@ def encoding(
         _machine(machine, names, scope.machine.names, idle, refusals[machine.name])
         for machine, scope in zip(protocol.machines, scopes, strict=True)
     ]
+    shared = [each for each in protocol.structs if not each.library]
+    _decided("", decisions(shared), refusals[""])
     for machine in protocol.machines:
         _bodies(machine, refusals[machine.name])
+        made = decisions([machine], machine.parameters)
+        _decided(machine.name, made, refusals[machine.name])
     spent = tuple(spent_views(protocol, scopes))
     states = tuple(
         _state_call(machine, scope)
@@ -217,6 +227,13 @@ def _bodies(machine: ir.Machine, refusals: Refusals) -> None:
             case _:
                 pass
     refusals.numbered += [f"{name} in {machine.name}" for name in asked]
+
+
+def _decided(machine: str, made: Decisions, refusals: Refusals) -> None:
+    """``machine``: empty for what all share."""
+    where = f" in {machine}" if machine else ""
+    refusals.addressed += [f"{each}{where}" for each in made.addresses]
+    refusals.ranges += [f"{machine}.{each}" for each in made.ranges]
 
 
 def _present(statements: list[str]) -> tuple[str, ...]:
