@@ -23,7 +23,12 @@ class Limit:
     power_of_two: bool = False
 
     def refusal(self, value: int) -> str | None:
-        """What is wrong with a value, as the end of a sentence that names it; None: nothing."""
+        """What is wrong with a value, as the end of a sentence that names it; None: nothing.
+
+        Programs may pass what is no integer at all.
+        """
+        if not hasattr(value, "__index__"):
+            return "an integer is needed"
         if not self.low <= value <= self.high:
             return f"{self.low} to {self.high} are possible"
         if self.power_of_two and value & (value - 1):

@@ -17,6 +17,7 @@ from tester.campaign.campaign import AnyRun, Campaign, Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.drawing.leg import Plan
 from tester.campaign.drawing.options import Options
+from tester.campaign.drawing.usable_options import check_usable
 from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.campaign.watcher import Watcher
 from tester.diagnosis.failure_report import render
@@ -26,6 +27,7 @@ from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
 from tester.program.replay_file import Leg, ReplayError, load_leg, with_expectations
+from tester.scenario import profiles
 from tester.statistics.statistics import Statistics
 from tester.trace_file.leg import trace_leg
 
@@ -100,12 +102,13 @@ def run(
     every leg before it runs. ``stats``: count what the protocol costs. Raises what
     `protocols.load` raises, ConfigError, DescriptionError.
     """
-    choice = _choice(engine, watchers)
-    values = options.get("assignments", {})
-    loaded = load(protocol, native=choice is not Choice.python, values=values)
+    choice = _choice(engine, watchers, stats)
+    drawn = Options(seed, episodes, **options)
+    loaded = load(protocol, native=choice is not Choice.python, values=drawn.assignments)
+    _check_effects(drawn, loaded)
     chosen = choose(choice, loaded, _ignore, counts=stats)
     try:
-        campaign = Campaign(loaded, Options(seed, episodes, **options), chosen, watchers, stats)
+        campaign = Campaign(loaded, drawn, chosen, watchers, stats)
         for plan in campaign.plans():
             if on_leg is not None:
                 on_leg(plan)
@@ -131,7 +134,7 @@ def replay(
     ``protocol``: another one than the leg names; ``stats``: as for :func:`run`.
     Raises what :func:`run` raises, ReplayError.
     """
-    choice = _choice(engine, watchers)
+    choice = _choice(engine, watchers, stats)
     leg, loaded = loaded_leg(source, protocol, include, native=choice is not Choice.python)
     chosen = choose(choice, loaded, _ignore, counts=stats)
     try:
@@ -181,8 +184,10 @@ def generate(
     ``episodes`` is the length of the run; ``leg_episodes`` that of the leg, which is drawn
     otherwise.
     """
-    loaded = load(protocol, values=options.get("assignments", {}))
-    return Campaign(loaded, Options(seed, episodes, **options)).plan(number).leg
+    drawn = Options(seed, episodes, **options)
+    loaded = load(protocol, values=drawn.assignments)
+    _check_effects(drawn, loaded)
+    return Campaign(loaded, drawn).plan(number).leg
 
 
 def load_trace(
@@ -199,7 +204,20 @@ def load_trace(
     return trace_leg(Path(file), load(protocol, values=values), values)
 
 
-def _choice(engine: str, watchers: Sequence[Watcher]) -> Choice:
+def _check_effects(options: Options, protocol: LoadedProtocol) -> None:
+    """Raises ConfigError as the command does."""
+    profiles.check_fixed(options.fixed)
+    given = dict(options.fixed)
+    if options.one_request_per_lane is not None:
+        given["one_request_per_lane"] = options.one_request_per_lane
+    written = [(name, value, f"{name}={value!r}") for name, value in given.items()]
+    chosen = options.known_defects, options.attack, options.avoid
+    check_usable(protocol, written, *chosen, options.assignments)
+
+
+def _choice(engine: str, watchers: Sequence[Watcher], stats: bool) -> Choice:
+    if not isinstance(stats, bool):
+        raise ConfigError(f"stats is {stats!r}, True or False is needed")
     if engine not in list(Choice):
         raise ConfigError(f"there is no engine {engine}; there are {', '.join(Choice)}")
     return Choice.python if watchers else Choice(engine)

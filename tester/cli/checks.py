@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from runtime.description import MAX_ENTRIES
-from slicc.text.command.options import given
+from slicc.text.command.options import given, names_of, specs
 from slicc.text.files import why_lost, why_not_writable
 from tester.cli.options.common import LegOptions, OutputOptions, ProtocolOptions, SeriesOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
 
 if TYPE_CHECKING:
+    from tester.campaign.drawing.usable_options import Given
     from tester.cli.options.run import RunOptions
     from tester.cli.options.trace import TraceOptions
 
@@ -120,6 +121,17 @@ def _read(options: object) -> Iterator[tuple[str, Path]]:
     system: Path | None = getattr(options, "system", None)
     if system is not None:
         yield "the system's description", system
+
+
+def given_options(options: LegOptions) -> Iterator[Given]:
+    """Those that were given, as they are written."""
+    for field, spec in specs(LegOptions):
+        value = getattr(options, field.name)
+        if value != field.default:
+            names = names_of(field, spec)[0].split("/")
+            flag = isinstance(value, bool)
+            name = names[0] if not flag or value else names[-1]
+            yield field.name, value, name if flag else f"{name} {value}"
 
 
 def fixed_options(options: LegOptions, line_size: int) -> dict[str, object]:

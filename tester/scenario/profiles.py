@@ -430,7 +430,7 @@ def check_name(profile: str) -> None:
 
 
 def _no_profile(profile: str) -> ConfigError:
-    close = suggest(profile, names())
+    close = suggest(str(profile), names())
     hint = f"did you mean {close}?" if close else f"there are {', '.join(names())}"
     return ConfigError(f"no profile {profile!r}; {hint}")
 
@@ -448,12 +448,8 @@ def options() -> Mapping[str, object]:
     )
 
 
-def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) -> Scenario:
-    """A scenario of that profile. `fixed` (see `options`) replaces what would have been drawn.
-
-    Raises ConfigError for an unknown profile or option and for impossible values.
-    """
-    fixed = dict(fixed or {})
+def check_fixed(fixed: Mapping[str, object]) -> None:
+    """Raises ConfigError for an option that does not exist, and for a value of another type."""
     known = options()
     for name, value in fixed.items():
         if name in _OWN_NAMES:
@@ -463,6 +459,15 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
         default = known[name]
         if default is not None and type(value) is not type(default):
             raise ConfigError(f"option {name} is {value!r}, {type(default).__name__} is needed")
+
+
+def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) -> Scenario:
+    """A scenario of that profile. `fixed` (see `options`) replaces what would have been drawn.
+
+    Raises ConfigError for an unknown profile or option and for impossible values.
+    """
+    fixed = dict(fixed or {})
+    check_fixed(fixed)
     everything = {**PROFILES, **COMPARISONS}
     if profile not in everything:
         raise _no_profile(profile)

@@ -1,4 +1,7 @@
-"""What a run is asked for: all that its legs depend on, besides their numbers."""
+"""What a run is asked for: all that its legs depend on, besides their numbers.
+
+Invariant: numbers are within their limits, whoever asks: a command line or a program.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from protocols.loader import LoadedProtocol
 from runtime.description import DefectDescription
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.drawing.known_defects import avoided_defects
+from tester.errors import ConfigError
 from tester.execution.leg import DEADLOCK_LIMIT
+from tester.limits import LIMITS
 from tester.scenario import profiles
 
 NO_END: Final = 1 << 40
@@ -20,7 +25,7 @@ NO_END: Final = 1 << 40
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a command line may fix. ``fixed`` are the profiles' options, ``assignments`` fields of
-    the system description, which are set last."""
+    the system description, which are set last. Raises ConfigError."""
 
     seed: int
     episodes: int
@@ -40,6 +45,13 @@ class Options:
     leg_episodes: int | None = None
     deadlock_limit: int = DEADLOCK_LIMIT
     version: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("seed", "episodes", "leg_episodes", "deadlock_limit"):
+            value = getattr(self, name)
+            refusal = None if value is None else LIMITS[name].refusal(value)
+            if refusal is not None:
+                raise ConfigError(f"{name} is {value!r}, {refusal}")
 
     def avoided(self, protocol: LoadedProtocol) -> list[DefectDescription]:
         """The known defects that are kept out of the way."""

@@ -15,13 +15,13 @@ from tester.campaign.campaign import AnyRun, Campaign
 from tester.campaign.drawing.leg import Legs
 from tester.campaign.drawing.leg_summary import defects_summary
 from tester.campaign.drawing.options import NO_END, Options
+from tester.campaign.drawing.usable_options import check_usable
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
-from tester.cli.checks import check_includes, check_run, fixed_options
+from tester.cli.checks import check_includes, check_run, fixed_options, given_options
 from tester.cli.options.common import LegOptions
 from tester.cli.options.run import RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
 from tester.cli.session import Failed, Session, Shrink, ending, engine_for
-from tester.cli.usable_options import check_usable
 from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.formats.formats import ResultFormat, text_beside
@@ -100,9 +100,10 @@ def drawn_options(options: LegOptions, protocol: LoadedProtocol) -> Options:
     Raises ConfigError, DescriptionError.
     """
     fixed = fixed_options(options, protocol.description.line_size)
-    check_usable(options, protocol)
-    profiles.check_name(options.profile)
     assignments = assignments_of(options)
+    chosen = options.known_defects, options.attack, options.avoid
+    check_usable(protocol, given_options(options), *chosen, assignments)
+    profiles.check_name(options.profile)
     protocol.description.override(assignments)  # an error is not kept for after the engine's build
     drawn = Options(
         seed=secrets.randbelow(1 << 32) if options.seed is None else options.seed,

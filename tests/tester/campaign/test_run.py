@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,12 +61,38 @@ def test_all_options_can_be_given() -> None:
 
 
 def test_options_reach_the_legs(mi: LoadedProtocol) -> None:
-    leg = generate(mi, 40, 3, leg_episodes=20, fixed={"cpus": 2}, profile="line-duel")
+    leg = generate(mi, 40, 3, leg_episodes=20, fixed={"units": 2}, profile="line-duel")
     assert (leg.program.episodes, leg.profile, leg.number) == (20, "line-duel", 0)
     with pytest.raises(ConfigError):
         generate(mi, profile="nothing")
     with pytest.raises(ConfigError, match="there are auto, python, native"):
         run(mi, engine="fast")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"episodes": 0}, "episodes is 0, 1 to 1099511627776 are possible"),
+        ({"episodes": "5"}, "episodes is '5', an integer is needed"),
+        ({"episodes": 5.5}, "episodes is 5.5, an integer is needed"),
+        ({"seed": -1}, "seed is -1, 0 to 18446744073709551615 are possible"),
+        ({"seed": 1 << 70}, "seed is 1180591620717411303424, 0 to"),
+        ({"leg_episodes": 0}, "leg_episodes is 0, 1 to"),
+        ({"deadlock_limit": 1}, "deadlock_limit is 1, 100 to"),
+        ({"fixed": {"cpus": 0}}, "cpus=0 would have no effect: MI has no processors beside a GPU"),
+        ({"fixed": {"units": "4"}}, "option units is '4', int is needed"),
+        ({"one_request_per_lane": True}, "one_request_per_lane=True would have no effect"),
+        ({"attack": ("nothing",)}, "MI has no such known defect"),
+        ({"stats": "costs.html"}, "stats is 'costs.html', True or False is needed"),
+        ({"profile": 3}, "no profile 3"),
+    ],
+)
+def test_what_the_command_refuses_is_refused(
+    mi: LoadedProtocol, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        run(mi, engine="python", **{"episodes": 1, **options})
+    assert said in str(refused.value)
 
 
 def test_a_failure_has_its_leg_and_its_report(broken: Path, tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.known_defects import avoided
 from tester.campaign.drawing.options import Options
 from tester.cli.options.run import RunOptions
-from tester.cli.usable_options import check_usable
-from tester.cli.verbs.run import run
+from tester.cli.verbs.run import drawn_options, run
 from tester.errors import ConfigError
 from tester.execution.handover import agents_of
 from tester.program.program import BARE, FETCH, GLC, SLC, STORE
@@ -143,10 +142,10 @@ def test_an_option_is_never_dropped_for_a_defect(
 ) -> None:
     given = RunOptions(protocol="MI", episodes=30, seed=1, **options)
     if not said:
-        check_usable(given, loaded)
+        drawn_options(given, loaded)
         return
     with pytest.raises(ConfigError) as refused:
-        check_usable(given, loaded)
+        drawn_options(given, loaded)
     assert said in str(refused.value)
 
 

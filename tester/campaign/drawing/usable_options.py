@@ -6,16 +6,15 @@ Invariant: an option is refused only if no value of it would change any system o
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from protocols.loader import LoadedProtocol
-from runtime.description import DefectDescription, parse_assignment
-from slicc.text.command.options import names_of, specs
+from runtime.description import DefectDescription
 from slicc.text.suggest import suggest
 from tester.campaign.drawing.known_defects import avoided_defects
-from tester.cli.options.common import LegOptions
 from tester.errors import ConfigError
 from tester.scenario.machine_roles import has_gpu, overrides
 from tester.scenario.scenario import Shape
@@ -42,10 +41,20 @@ _DECIDES: Final = {
 }
 """Fields of a shape, of options that have another name."""
 
+Given = tuple[str, Any, str]
+"""An option that was given: its name, its value, and how messages write both."""
 
-def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
+
+def check_usable(
+    protocol: LoadedProtocol,
+    given: Iterable[Given],
+    known_defects: bool = False,
+    attack: Collection[str] = (),
+    avoid: Collection[str] = (),
+    assignments: Mapping[str, object] = MappingProxyType({}),
+) -> None:
     """Raises ConfigError for the first option that cannot have an effect."""
-    given = list(_given(options))
+    given = list(given)
     for name, _, text in given:
         lack = _lack(_SIZES.get(name, name), protocol)
         if lack:
@@ -54,16 +63,15 @@ def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
                 f"{text} would have no effect: {protocol.identity.name} has no {lack} "
                 f"(it has {there})"
             )
-    _check_set(given, options, protocol)
-    _check_names(options, protocol)
-    chosen = options.known_defects, options.attack, options.avoid
-    for defect in avoided_defects(protocol, *chosen):
+    _check_set(given, assignments, protocol)
+    _check_names(attack, avoid, protocol)
+    for defect in avoided_defects(protocol, known_defects, attack, avoid):
         for name, value, text in given:
             path = _overruled(name, value, defect, protocol)
             if path:
                 quoted = shlex.quote(defect.called)
                 leave = f"Leave out --avoid {quoted}"
-                advice = leave if defect.called in options.avoid else f"Add --attack {quoted}"
+                advice = leave if defect.called in avoid else f"Add --attack {quoted}"
                 raise ConfigError(
                     f"{text} asks for what keeps a known defect out of the way: {path} is set "
                     f"because {defect.what}. {advice}"
@@ -71,10 +79,10 @@ def check_usable(options: LegOptions, protocol: LoadedProtocol) -> None:
 
 
 def _check_set(
-    given: Sequence[tuple[str, Any, str]], options: LegOptions, protocol: LoadedProtocol
+    given: Sequence[Given], assignments: Mapping[str, object], protocol: LoadedProtocol
 ) -> None:
     """An option beside a ``--set`` of a field that it decides: one would be ignored."""
-    for path, stated in map(parse_assignment, options.assignments):
+    for path, stated in assignments.items():
         for name, value, text in given:
             for field in _DECIDES.get(name, (name,)):
                 wanted = _wanted(field, value, protocol)
@@ -84,23 +92,12 @@ def _check_set(
                     )
 
 
-def _given(options: LegOptions) -> Iterator[tuple[str, Any, str]]:
-    """(field, value, as it is written) of the options that were given."""
-    for field, spec in specs(LegOptions):
-        value = getattr(options, field.name)
-        if value != field.default:
-            names = names_of(field, spec)[0].split("/")
-            flag = isinstance(value, bool)
-            name = names[0] if not flag or value else names[-1]
-            yield field.name, value, name if flag else f"{name} {value}"
-
-
-def _check_names(options: LegOptions, protocol: LoadedProtocol) -> None:
+def _check_names(attack: Collection[str], avoid: Collection[str], protocol: LoadedProtocol) -> None:
     there = [each.called for each in protocol.written.defects]
     absent = [each.called for each in protocol.absent_defects]
     for option, names, known in (
-        ("--attack", options.attack, there),
-        ("--avoid", options.avoid, [*there, *absent]),
+        ("--attack", attack, there),
+        ("--avoid", avoid, [*there, *absent]),
     ):
         for name in names:
             if name not in known:
