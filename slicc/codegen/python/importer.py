@@ -38,7 +38,7 @@ def load_package(protocol: ir.Protocol) -> ModuleType:
     name = f"{made.name}_{digest.hexdigest()[:16]}"
     module = module_name(name)
     if module in sys.modules:
-        return sys.modules[module]
+        return import_package(module, Path(), {})
     directory = _stored(made, name)
     return import_package(module, directory, compile_all(directory, made.files))
 

@@ -3,7 +3,7 @@
 Python's own loader would run a cached ``.pyc`` beside the sources after checking a time stamp at
 most. Invariant: the code that runs was compiled from the bytes that the caller passes, or is code
 that the caller passes; no ``.pyc`` is read or written, and no other file of the directory is
-imported.
+imported. No thread gets a package that another one is still executing.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
+from threading import RLock
 from types import CodeType, ModuleType
 
 _INIT = "__init__"
+_importing = RLock()
 
 Codes = dict[str, CodeType]
 """Code of modules, by file name."""
@@ -41,9 +43,11 @@ def import_package(name: str, directory: Path, codes: Codes) -> ModuleType:
 
     After an exception of a module, which is passed on, nothing of the package stays imported.
     """
-    loaded = sys.modules.get(name)
-    if loaded is not None:
-        return loaded
+    with _importing:
+        return sys.modules.get(name) or _imported(name, directory, codes)
+
+
+def _imported(name: str, directory: Path, codes: Codes) -> ModuleType:
     finder = _Finder(name, directory, codes)
     sys.meta_path.insert(0, finder)
     spec = finder.find_spec(name)
