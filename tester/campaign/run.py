@@ -185,7 +185,7 @@ def generate(
     otherwise.
     """
     drawn = Options(seed, episodes, **options)
-    loaded = load(protocol, values=drawn.assignments)
+    loaded = load(protocol, native=False, values=drawn.assignments)
     _check_effects(drawn, loaded)
     return Campaign(loaded, drawn).plan(number).leg
 
@@ -201,7 +201,7 @@ def load_trace(
     raises, TraceError, ConfigError, DescriptionError.
     """
     values = assignments or {}
-    return trace_leg(Path(file), load(protocol, values=values), values)
+    return trace_leg(Path(file), load(protocol, native=False, values=values), values)
 
 
 def _check_effects(options: Options, protocol: LoadedProtocol) -> None:

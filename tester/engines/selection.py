@@ -169,7 +169,7 @@ def _native(
     python_meanwhile: bool,
 ) -> Chosen:
     if protocol.native is None:
-        raise NotNative(protocol.why_not_native or "the protocol was not compiled for it")
+        raise NotNative(protocol.why_not_native or "the protocol was loaded with native=False")
     compiler = find_compiler()
     cache = user_cache()
     clients = replace(TESTER_CLIENTS, counts=counts)

@@ -22,6 +22,12 @@ def test_a_name_and_what_it_compiles_to_are_one_protocol() -> None:
     assert load(by_name) is by_name
 
 
+def test_what_was_loaded_runs_on_either_engine() -> None:
+    by_name, compiled = load("MI"), load(compile(DIRECTORY / "MI.slicc"))
+    assert by_name.native is not None and by_name.native == compiled.native
+    assert load(compile(DIRECTORY / "MI.slicc"), native=False).native is None
+
+
 def test_a_compiled_file_of_the_user_is_known_by_its_path(tmp_path: Path) -> None:
     for file in DIRECTORY.glob("MI*"):
         shutil.copy(file, tmp_path)
