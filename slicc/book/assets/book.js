@@ -124,8 +124,20 @@ document.getElementById("names").append(...[...names.keys()].map((name) => {
   return option;
 }));
 find.addEventListener("change", () => {
-  if (names.has(find.value)) open_at(names.get(find.value));
+  const [wanted, address] = [find.value.trim(), address_of(find.value.trim())];
+  document.getElementById("found").textContent = wanted === "" || address ? "" : "nothing found";
+  if (address) open_at(address);
 });
+
+// Of a whole name, or of a bare one: that of this page's machine, if it has one.
+function address_of(wanted) {
+  const own = tables.length === 1 ? `${tables[0].section.dataset.machine}: ` : "";
+  const bare = (name) => name.split(" ").at(-1);
+  const among = [...names.keys()].sort((one, other) => other.startsWith(own) - one.startsWith(own));
+  const small = wanted.toLowerCase();
+  return names.get(names.has(wanted) ? wanted : among.find((name) => bare(name) === wanted)
+    ?? among.find((name) => bare(name).toLowerCase() === small));
+}
 
 // An action may stand in a part that is closed.
 function open_at(address) {
@@ -141,7 +153,8 @@ document.addEventListener("keydown", (event) => {
   const name = { c: "changes", s: "no-stalls", a: "show-actions", t: "transposed", f: "fit" }[event.key];
   const table = tables.find((each) => each.section.contains(event.target)) ?? tables[0];
   if (name && table) table.toggle(name);
-  if (event.key === "ArrowDown" && event.target.matches("div.scroll")) table?.first();
+  const enters = { ArrowDown: "div.scroll", Enter: "body" }[event.key];
+  if (enters && event.target.matches(enters)) table?.first();
 });
 if (location.hash) document.getElementById(location.hash.slice(1))?.closest("details")?.setAttribute("open", "");
 document.body.classList.add("ready");

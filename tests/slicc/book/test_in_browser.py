@@ -110,9 +110,12 @@ def test_transposed_and_back(tcc: Opened) -> None:
     assert tcc.problems == []
 
 
-def test_keys_walk_through_cells(tcc: Opened) -> None:
-    tcc.tab.focus("div.scroll")
-    tcc.tab.keyboard.press("ArrowDown")
+@pytest.mark.parametrize("entered", [("", "Enter"), ("div.scroll", "ArrowDown")])
+def test_keys_walk_through_cells(tcc: Opened, entered: tuple[str, str]) -> None:
+    focused, key = entered
+    if focused:
+        tcc.tab.focus(focused)
+    tcc.tab.keyboard.press(key)
     assert tcc.run("document.activeElement.id") == "c-TCC-I-RdBlk"
     tcc.tab.keyboard.press("ArrowRight")
     assert tcc.run("document.activeElement.id") == "c-TCC-I-RdBypassEvict"
@@ -126,6 +129,32 @@ def test_search_leads_across_pages(tcc: Opened) -> None:
     tcc.tab.keyboard.press("Enter")
     tcc.tab.wait_for_url("**/m-TCP.html#s-TCP-V")
     assert tcc.problems == []
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("WBAck", "m-TCC.html#e-TCC-WBAck"),
+        ("wback", "m-TCC.html#e-TCC-WBAck"),
+        ("I", "m-TCC.html#s-TCC-I"),
+        ("TCP: state I", "m-TCP.html#s-TCP-I"),
+        ("BP_R", "m-Directory.html#s-Directory-BP_R"),
+    ],
+)
+def test_a_bare_name_is_found(tcc: Opened, name: str, place: str) -> None:
+    tcc.tab.fill("#find", name)
+    tcc.tab.keyboard.press("Enter")
+    tcc.tab.wait_for_url(f"**/{place}")
+    assert tcc.problems == []
+
+
+def test_it_is_said_that_nothing_is_found(tcc: Opened) -> None:
+    tcc.tab.fill("#find", "Nothing")
+    tcc.tab.keyboard.press("Enter")
+    assert tcc.text("#found") == "nothing found"
+    tcc.tab.fill("#find", "I")
+    tcc.tab.keyboard.press("Enter")
+    assert tcc.text("#found") == ""
 
 
 def test_actions_are_shown_on_demand(tcc: Opened) -> None:
