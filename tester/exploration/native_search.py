@@ -192,6 +192,7 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
         ConfigWord.SPENT: rules.local_steps,
         ConfigWord.COMMUTING: rules.commuting_steps,
         ConfigWord.PRIVATE: _bits(system.private)[0],
+        ConfigWord.COMPARES: system.compares,
         ConfigWord.INVARIANTS: len(rules.invariants),
         ConfigWord.AGENTS: len(system.agents),
         ConfigWord.OPERATIONS: len(operations.OPERATIONS),

@@ -123,13 +123,15 @@ class ConfigWord(IntEnum):
     """Whether steps that commute are made in one order only."""
     PRIVATE = 12
     """Controllers with private caches, a bit each."""
-    INVARIANTS = 13
-    AGENTS = 14
-    OPERATIONS = 15
-    RENAMINGS = 16
-    ORDERED = 17
-    EAGER = 21
-    WORDS = 25
+    COMPARES = 13
+    """Whether data are asserted to be equal."""
+    INVARIANTS = 14
+    AGENTS = 15
+    OPERATIONS = 16
+    RENAMINGS = 17
+    ORDERED = 18
+    EAGER = 22
+    WORDS = 26
     """How many there are."""
 
 

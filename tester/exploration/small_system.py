@@ -84,6 +84,8 @@ class SmallSystem:
     """Fields that only measure, which are no part of a state."""
     private: frozenset[int]
     """Controllers with caches in which one writer excludes all readers."""
+    compares: bool
+    """Whether the protocol asserts that data are equal: states keep all values apart then."""
     renamings: tuple[tuple[int, ...], ...]
     """New numbers of controllers, of lines, and of agents; the first one changes nothing."""
 
@@ -154,6 +156,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
         spent=frozenset(metadata(protocol)["spent"]),
         times=tuple(noted["times"]),
         private=_private(system, agents),
+        compares=bool(noted["asserted"]),
         renamings=tuple(dict.fromkeys((identity, *renamings))),
     )
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from runtime.native.system import ErrorWord
+from tester.errors import ConfigError
 from tester.exploration import small_system
 from tester.exploration.exploration import NotReproduced, Verdict, explore
-from tester.exploration.native_words import FindingKind
+from tester.exploration.native_search import NativeSearch, build
+from tester.exploration.native_words import FindingKind, WalkFault
 from tester.exploration.small_system import Bounds
 from tests.planted.bug import Edit
 from tests.tester.exploration.starter import ACCESS, DATA, checking, declaring, edited
@@ -122,3 +124,56 @@ def test_lines_that_a_protocol_tells_apart_are_not_alike(
     found = explore(edited(tmp_path, *edits, DATA), TWO_LINES, SMALL)
     assert found.finding is not None and len(found.system.renamings) == 1
     assert (found.finding.kind, len(found.finding.trace)) == (FindingKind.ERROR, steps)
+
+
+HISTORY = Edit(
+    '    DataBlock DataBlk,      desc="The line";\n',
+    '    DataBlock DataBlk,      desc="The line";\n    DataBlock Prev1, desc="Before a store";\n'
+    '    DataBlock Prev2, desc="Before the store ahead of it";\n'
+    '    int stores, default="0", desc="Until two";\n',
+)
+
+
+def stores_twice(first: str, statement: str) -> Edit:
+    """A cache that keeps what two stores replace, and looks at it in a load."""
+    return checking(f"""
+    peek(mandatory_in, RubyRequest) {{
+      if (in_msg.Type == RubyRequestType:ST) {{
+        if (cache_entry.stores < 2) {{
+          cache_entry.Prev2 := cache_entry.{first};
+          cache_entry.Prev1 := cache_entry.DataBlk;
+          cache_entry.stores := cache_entry.stores + 1;
+        }}
+      }} else {{
+        if (cache_entry.stores == 2) {{ {statement} }}
+      }}
+    }}""")
+
+
+EQUAL = "assert(cache_entry.Prev1 == cache_entry.Prev2);"
+
+
+def test_old_values_are_kept_apart_where_data_are_asserted_to_be_equal(tmp_path: Path) -> None:
+    """Two that no load may return any more."""
+    protocol = edited(tmp_path, HISTORY, stores_twice("Prev1", EQUAL), ACCESS)
+    found = explore(protocol, Bounds(caches=1, locations=1), SMALL)
+    assert found.finding is not None and len(found.finding.trace) == 8
+    assert found.finding.kind is FindingKind.ERROR
+
+
+def test_what_is_equal_stays_so_where_states_keep_all_values(tmp_path: Path) -> None:
+    protocol = edited(tmp_path, HISTORY, stores_twice("DataBlk", EQUAL), ACCESS)
+    assert explore(protocol, Bounds(), SMALL).verdict is Verdict.EXHAUSTED
+    system = small_system.small_system(protocol, Bounds(lines=2), symmetry=True)
+    with NativeSearch(build(protocol), system, SMALL) as search:
+        walks = [search.random_walk(seed, 120) for seed in range(4)]
+    assert [fault for fault, _, _ in walks] == [WalkFault.SAME] * 4
+    assert min(compared for _, compared, _ in walks) >= 30
+
+
+@pytest.mark.parametrize("operator", ["==", "!="])
+def test_a_protocol_that_decides_by_data_is_refused(operator: str, tmp_path: Path) -> None:
+    wrong = f'if (cache_entry.Prev1 {operator} cache_entry.Prev2) {{ error("changed"); }}'
+    protocol = edited(tmp_path, HISTORY, stores_twice("Prev1", wrong), ACCESS)
+    with pytest.raises(ConfigError, match=rf"it has {operator} of data in L1Cache"):
+        explore(protocol, Bounds(), SMALL)

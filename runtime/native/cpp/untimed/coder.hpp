@@ -2,7 +2,7 @@
 //
 // Both directions have the same functions; generated code calls them field by field. Invariant: what
 // a reader makes is what the writer was given, up to the renaming, and up to bytes of lines that no
-// location covers and values that nothing may return any more.
+// location covers and, where nothing compares them, values that nothing may return any more.
 
 #pragma once
 
@@ -24,6 +24,7 @@ struct Coding {
     u32 node_bits;
     u32 data;        // locations of a line that hold tokens, from the first on
     bool plain;      // whether they hold bytes that are their own value instead
+    bool compares;   // whether data are asserted to be equal, so that dead values are kept apart
     u64 turned;      // bits of these that are turned over in storage
     bool word;       // whether its last location counts increments
     u32 increments;  // that one agent may do to a word: a bit of it each

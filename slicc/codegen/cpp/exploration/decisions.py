@@ -1,8 +1,10 @@
-"""What a protocol makes of addresses, as far as it may decide by that.
+"""What a protocol makes of addresses and of data, as far as it may decide by that.
 
 Lines take each other's places in an exploration if addresses are only handed on and compared with
-each other: a number or an order of addresses tells lines apart. Invariant: a use that is not
-understood is noted.
+each other: a number or an order of addresses tells lines apart. Data are tokens, of which states
+keep what judgements of loads ask for; an assertion that blocks are equal can be judged if states
+keep all of them apart, and holds for all data if it holds for tokens that are all different. No
+other decision by data can be explored. Invariant: a use that is not understood is noted.
 """
 
 from __future__ import annotations
@@ -30,23 +32,52 @@ system says whether it tells lines apart."""
 _WAKE_ALL = "wakeUpAllBuffers"
 """Without an address: lines are woken in the order of their addresses."""
 _RANGE = "mapAddressToRange"
+_DATA = "DataBlock"
 
 
 @dataclass(slots=True)
 class Decisions:
-    """Of one machine, or of structures. ``ranges``: parameters that say how many bits of an address
-    choose a machine."""
+    """Of one machine, or of a structure. ``ranges``: parameters with the number of bits of an
+    address that choose a machine. ``asserted``: whether data are asserted to be equal;
+    ``compared``: other comparisons of data."""
 
     addresses: dict[str, None] = field(default_factory=dict)
     ranges: dict[str, None] = field(default_factory=dict)
+    asserted: bool = False
+    compared: dict[str, None] = field(default_factory=dict)
+
+
+def structures_with_data(structs: Sequence[ir.Struct]) -> frozenset[ir.TypeRef]:
+    """Those that hold data, whatever depth it is at."""
+    found: frozenset[ir.TypeRef] = frozenset()
+    while True:
+        more = frozenset(
+            each.ref for each in structs if any(holds_data(f.type, found) for f in each.fields)
+        )
+        if more == found:
+            return found
+        found = more
+
+
+def holds_data(type_: ir.Type, structs: frozenset[ir.TypeRef]) -> bool:
+    """``structs``: those that do."""
+    match type_:
+        case ir.ClassType(name=name):
+            return name == _DATA
+        case ir.StructType(ref=ref):
+            return ref in structs
+        case _:
+            return False
 
 
 def decisions(
-    roots: Sequence[ir.Node], parameters: Sequence[ir.MachineParameter] = ()
+    roots: Sequence[ir.Node],
+    structs: frozenset[ir.TypeRef],
+    parameters: Sequence[ir.MachineParameter] = (),
 ) -> Decisions:
-    """What the nodes decide by."""
+    """What the nodes decide by. ``structs``: those that hold data."""
     scalars = frozenset(each.name for each in parameters if type(each.type) is ir.ScalarType)
-    reader = _Reader(scalars)
+    reader = _Reader(structs, scalars)
     for each in parameters:
         if each.type == ir.ADDR:
             reader.found.addresses[f"the parameter {each.name}"] = None
@@ -57,6 +88,7 @@ def decisions(
 
 @dataclass(slots=True)
 class _Reader:
+    structs: frozenset[ir.TypeRef]
     scalars: frozenset[str]
     found: Decisions = field(default_factory=Decisions)
 
@@ -68,6 +100,9 @@ class _Reader:
                     self.read(each)
                 return
             case ir.Trace() | ir.TransitionComment():
+                return
+            case ir.Assert(condition=condition):
+                self._asserted(condition)
                 return
             case ir.Binary():
                 self._compared(root)
@@ -86,8 +121,31 @@ class _Reader:
             for name in body_analysis.parts(type(root)):
                 self.read(getattr(root, name))
 
+    def _asserted(self, condition: ir.Expr) -> None:
+        """What has to hold, or the run ends. The right side of ``||`` is looked at only where the
+        left one does not hold, so it must do nothing else."""
+        match condition:
+            case ir.Binary(operator=ir.BinaryOperator.AND, left=left, right=right):
+                self._asserted(left)
+                self._asserted(right)
+            case ir.Binary(operator=ir.BinaryOperator.OR, left=left, right=right) if (
+                not body_analysis.has_effect(right)
+            ):
+                self._asserted(left)
+                self._asserted(right)
+            case ir.Binary(operator=ir.BinaryOperator.EQUAL, left=left, right=right) if holds_data(
+                left.type, self.structs
+            ):
+                self.found.asserted = True
+                self.read(left)
+                self.read(right)
+            case _:
+                self.read(condition)
+
     def _compared(self, node: ir.Binary) -> None:
         operator = node.operator
+        if holds_data(node.left.type, self.structs):
+            self.found.compared[f"{operator.value} of data"] = None
         if ir.ADDR not in (node.left.type, node.right.type):
             return
         if operator not in _EQUALITY:

@@ -13,7 +13,7 @@ from dataclasses import field
 from slicc import ir
 from slicc.codegen import body_analysis
 from slicc.codegen.cpp.emit.scope import Scope
-from slicc.codegen.cpp.exploration.decisions import Decisions, decisions
+from slicc.codegen.cpp.exploration.decisions import Decisions, decisions, structures_with_data
 from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
 from slicc.codegen.cpp.exploration.times import Place, idle_times
@@ -75,6 +75,7 @@ class Refusals:
     ``unknown``: what cannot be coded, so that a system with it cannot be explored. ``numbered``:
     what means another controller when controllers change places. ``addressed``: what tells lines
     apart by their addresses, and ``ranges``: parameters that do so where they are not 0.
+    ``asserted``: where data are asserted to be equal, so that states have to keep them apart.
     ``prefetchers``: those of machines whose parameters say whether they are used. ``times``: what
     is left out, as it only measures.
     """
@@ -83,6 +84,7 @@ class Refusals:
     numbered: list[str] = field(default_factory=list)
     addressed: list[str] = field(default_factory=list)
     ranges: list[str] = field(default_factory=list)
+    asserted: list[str] = field(default_factory=list)
     prefetchers: list[str] = field(default_factory=list)
     times: list[str] = field(default_factory=list)
 
@@ -143,11 +145,12 @@ def encoding(
         _machine(machine, names, scope.machine.names, idle, refusals[machine.name])
         for machine, scope in zip(protocol.machines, scopes, strict=True)
     ]
+    with_data = structures_with_data(every)
     shared = [each for each in protocol.structs if not each.library]
-    _decided("", decisions(shared), refusals[""])
+    _decided("", decisions(shared, with_data), refusals[""])
     for machine in protocol.machines:
         _bodies(machine, refusals[machine.name])
-        made = decisions([machine], machine.parameters)
+        made = decisions([machine], with_data, machine.parameters)
         _decided(machine.name, made, refusals[machine.name])
     spent = tuple(spent_views(protocol, scopes))
     states = tuple(
@@ -234,6 +237,8 @@ def _decided(machine: str, made: Decisions, refusals: Refusals) -> None:
     where = f" in {machine}" if machine else ""
     refusals.addressed += [f"{each}{where}" for each in made.addresses]
     refusals.ranges += [f"{machine}.{each}" for each in made.ranges]
+    refusals.asserted += [f"== of data{where}"] if made.asserted else []
+    refusals.unknown += [f"{each}{where}, not just asserted" for each in made.compared]
 
 
 def _present(statements: list[str]) -> tuple[str, ...]:

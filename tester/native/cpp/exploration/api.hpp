@@ -135,6 +135,7 @@ inline bool configure(Search& s, const u64* config) {
     a.coding.data = static_cast<u32>(config[CONFIG_DATA]);
     a.coding.word = config[CONFIG_WORD] != 0;
     a.coding.increments = a.increments = static_cast<u32>(config[CONFIG_INCREMENTS]);
+    a.coding.compares = config[CONFIG_COMPARES] != 0;
     a.coding.agents = a.count = static_cast<u32>(config[CONFIG_AGENTS]);
     a.bound = static_cast<u32>(config[CONFIG_BOUND]);
     a.operation_count = static_cast<u32>(config[CONFIG_OPERATIONS]);

@@ -63,13 +63,14 @@ enum ConfigWord : u32 {
     CONFIG_SPENT = 10,
     CONFIG_COMMUTING = 11,
     CONFIG_PRIVATE = 12,
-    CONFIG_INVARIANTS = 13,
-    CONFIG_AGENTS = 14,
-    CONFIG_OPERATIONS = 15,
-    CONFIG_RENAMINGS = 16,
-    CONFIG_ORDERED = 17,
-    CONFIG_EAGER = 21,
-    CONFIG_WORDS = 25,
+    CONFIG_COMPARES = 13,
+    CONFIG_INVARIANTS = 14,
+    CONFIG_AGENTS = 15,
+    CONFIG_OPERATIONS = 16,
+    CONFIG_RENAMINGS = 17,
+    CONFIG_ORDERED = 18,
+    CONFIG_EAGER = 22,
+    CONFIG_WORDS = 26,
 };
 
 // What an operation is about: ``Target`` of exploration/agents/agents.hpp.

@@ -37,8 +37,11 @@ inline void code_access_number(Code& code, u32& number) {
     number = agent * AGENT_SLOTS + slot;
 }
 
+// What is written of a value that is dead: no owner, and over.
+inline constexpr u64 DEAD_SIGNATURE = u64{15} << 54 | u64{3} << 52;
+
 // Values of which the same is known, and of which no judgement asks which one it is, are of one
-// kind. Kinds are in the order of what is known.
+// kind; where protocols compare data, each is one of its own. Kinds are in the order of what is known.
 inline void classify_values(const Agents& a, const Renaming& renaming, ValueKinds& to) {
     u64 signatures[MAX_TOKENS];
     u8 order[MAX_TOKENS];
@@ -50,8 +53,9 @@ inline void classify_values(const Agents& a, const Renaming& renaming, ValueKind
     for (u64 left = a.oracle.used; left; left &= left - 1) {
         const u32 value = static_cast<u32>(__builtin_ctzll(left));
         const Token& t = a.oracle.tokens[value];
-        if (!a.oracle.live(t)) continue;
-        signatures[value] = a.oracle.signature(t, renaming, a.coding.data);
+        const bool live = a.oracle.live(t);
+        if (!live && !a.coding.compares) continue;
+        signatures[value] = live ? a.oracle.signature(t, renaming, a.coding.data) : DEAD_SIGNATURE;
         u32 at = count++;
         for (; at && signatures[order[at - 1]] > signatures[value]; at--) order[at] = order[at - 1];
         order[at] = static_cast<u8>(value);
@@ -63,7 +67,8 @@ inline void classify_values(const Agents& a, const Renaming& renaming, ValueKind
     for (u32 i = 0; i < count; i++) {
         const Token& t = a.oracle.tokens[order[i]];
         const u64 signature = signatures[order[i]];
-        const bool alike = t.owner == NO_AGENT && (all_relaxed || (t.over && !t.before));
+        const bool alike =
+            !a.coding.compares && t.owner == NO_AGENT && (all_relaxed || (t.over && !t.before));
         const bool same = i && signature == signatures[order[i - 1]];
         if (!same) groups++;
         if (!same || !alike) {
@@ -72,7 +77,7 @@ inline void classify_values(const Agents& a, const Renaming& renaming, ValueKind
             to.known[kind] = signature >> 52 | (signature & agents) << 12 |
                              (signature >> 16 & agents) << (12 + a.count) |
                              (signature >> 32 & agents) << (12 + 2 * a.count);
-            to.owed |= u64{t.owner != NO_AGENT || !t.over} << kind;
+            to.owed |= u64{a.oracle.live(t) && (t.owner != NO_AGENT || !t.over)} << kind;
         }
         to.kind[order[i]] = static_cast<u8>(kind);
     }
