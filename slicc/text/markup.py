@@ -12,6 +12,8 @@ from typing import Final
 
 from slicc.text.escapes import inert
 
+_JOINERS: Final = "\u200c\u200d"
+"""They join and part letters of a word, as some scripts need it, and move nothing else."""
 _MARKDOWN: Final = re.compile(r"[\\`*_\[\]<>|~&#]")
 _LIST: Final = re.compile(r"\A(\d*)([-+=.)])")
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")  # what remains of them once nothing acts
@@ -19,12 +21,12 @@ _NOT_IN_XML = re.compile("[\ufffe\uffff]")  # what remains of them once nothing 
 
 def page_text(text: str) -> str:
     """For a template that escapes mark-up itself: lines and tabs stay, nothing else acts."""
-    return inert(text, keep="\n\t")
+    return inert(text, keep="\n\t" + _JOINERS)
 
 
 def html_text(text: str) -> str:
     """Between tags or in the quotes of an attribute."""
-    return html.escape(inert(text, keep="\n"))
+    return html.escape(inert(text, keep="\n" + _JOINERS))
 
 
 def xml_text(text: str) -> str:
@@ -36,7 +38,7 @@ def dot_text(text: str, backslash: str = "\\") -> str:
     """A text that is neither an entity nor HTML to Graphviz, and in which ``\\N`` names no node."""
     import graphviz
 
-    literal = inert(text, keep="\n").replace("&", "&amp;").replace("\\", backslash)
+    literal = inert(text, keep="\n" + _JOINERS).replace("&", "&amp;").replace("\\", backslash)
     escaped: str = graphviz.escape(literal)
     return escaped
 
@@ -53,7 +55,7 @@ def dot_html(text: str) -> str:
 
 def markdown_text(text: str) -> str:
     """In a line or a cell of Markdown: neither mark-up nor HTML, and no end of the line."""
-    line = " ".join(inert(text, keep="\n\t").split())
+    line = " ".join(inert(text, keep="\n\t" + _JOINERS).split())
     return (
         _LIST.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", line))
         .replace("\\<", "&lt;")
