@@ -33,7 +33,7 @@ def chromium() -> Iterator[Any]:
 class Opened:
     """A page in a tab, with everything that it complained about or asked for."""
 
-    def __init__(self, browser: Any, file: Path, **options: Any) -> None:
+    def __init__(self, browser: Any, file: Path, ready: str = "body.ready", **options: Any) -> None:
         self.problems: list[str] = []
         self.asked: list[str] = []
         options.setdefault("viewport", {"width": 1400, "height": 900})
@@ -43,7 +43,7 @@ class Opened:
         self.tab.on("dialog", lambda dialog: self.problems.append(f"dialog {dialog.message}"))
         self.tab.on("request", lambda request: self.asked.append(request.url))
         self.tab.goto(file.as_uri())
-        self.tab.wait_for_selector("body.ready", timeout=60_000)
+        self.tab.wait_for_selector(ready, timeout=60_000)
 
     def text(self, selector: str) -> str:
         found: str = self.tab.inner_text(selector)
@@ -52,6 +52,11 @@ class Opened:
     def run(self, script: str) -> Any:
         """What an expression of the page's own world is."""
         return self.tab.evaluate(script)
+
+    @property
+    def hangs_out(self) -> int:
+        """By how many pixels the page would scroll sideways."""
+        return int(self.run("document.documentElement.scrollWidth - window.innerWidth"))
 
     @property
     def cursor(self) -> int:

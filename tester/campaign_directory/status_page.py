@@ -20,7 +20,8 @@ _STYLE: Final = """
 :root{color-scheme:light dark;--line:#8886;--soft:#8881;--curve:#2563b8;--bad:#b3261e}
 @media(prefers-color-scheme:dark){:root{--curve:#7ab0ff;--bad:#ff8a80}}
 body{font:14px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}
-table{border-collapse:collapse;margin:.6rem 0}th,td{padding:.2rem .8rem;text-align:right}
+table{border-collapse:collapse;margin:.6rem 0;display:block;overflow-x:auto}
+th,td{padding:.2rem .8rem;text-align:right}
 th:first-child,td:first-child{text-align:left}th{border-bottom:2px solid var(--line)}
 td.text{text-align:left}tr:nth-child(even) td{background:var(--soft)}
 .curves{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0}figcaption{font-weight:600}

@@ -15,7 +15,8 @@ from tester.mutation.text_report import place
 
 _STYLE: Final = """
 body{font:14px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}
-table{border-collapse:collapse;margin:1rem 0}th,td{padding:.2rem .7rem;text-align:right}
+table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}
+th,td{padding:.2rem .7rem;text-align:right}
 th:first-child,td:first-child{text-align:left}th{border-bottom:2px solid #999}
 tr:nth-child(even) td{background:#f5f5f5}pre{background:#f7f7f7;padding:.6rem;overflow-x:auto}
 .add{color:#176117}.del{color:#a01818}summary{cursor:pointer;margin:.4rem 0}

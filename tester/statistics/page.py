@@ -17,12 +17,13 @@ from tester.statistics.tables import Table, latencies, machines, occupancy, traf
 
 _STYLE: Final = """
 body{font:14px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#222}
-table{border-collapse:collapse;margin:1rem 0}th,td{padding:.15rem .7rem;text-align:right}
+table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}
+th,td{padding:.15rem .7rem;text-align:right}
 th{border-bottom:2px solid #999}td.name,th.name{text-align:left}
 tr:nth-child(even) td{background:#f5f5f5}svg{display:block;margin:.5rem 0 1rem}
 svg text{font:11px system-ui,sans-serif;fill:#444}rect{fill:#3b78b5}
 polyline{fill:none;stroke:#3b78b5;stroke-width:1.5}line{stroke:#ccc}
-figure{display:inline-block;margin:0 1rem 0 0}
+figure{display:inline-block;margin:0 1rem 0 0;max-width:100%;overflow-x:auto}
 figcaption{font-weight:600}"""
 _WIDTH: Final = 420
 _HEIGHT: Final = 110

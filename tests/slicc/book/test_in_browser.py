@@ -64,6 +64,13 @@ def test_all_pages_open_without_a_complaint(browser: Any, pages: Path, scheme: s
         assert opened.asked == [file.as_uri()]
 
 
+def test_narrow_pages_do_not_scroll_sideways(browser: Any, pages: Path) -> None:
+    opened = Opened(browser, pages / "m-TCC.html", viewport={"width": 500, "height": 900})
+    wide = "[...document.querySelectorAll('table.list')].filter(t => t.scrollWidth > t.clientWidth)"
+    assert opened.run(f"{wide}.length") > 0
+    assert opened.hangs_out <= 0
+
+
 def test_filters_do_what_they_say(tcc: Opened) -> None:
     every = shown(tcc)
     assert every == 171
