@@ -57,7 +57,7 @@ def latencies(statistics: Statistics) -> Table:
         )
         for kind, each in statistics.latencies.items()
     ]
-    columns = ("access", "answers", "mean", "median", "90 %", "99 %")
+    columns = ("access", "answers", "mean", "median from", "90 % from", "99 % from")
     return Table("latencies in ticks", columns, rows)
 
 

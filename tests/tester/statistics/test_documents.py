@@ -164,3 +164,8 @@ def test_percentiles_are_those_of_buckets() -> None:
         histogram.counts[latency_bucket(ticks)] += 1
     assert [percentile(histogram, percent) for percent in (50, 75, 99)] == [1, 1, 96]
     assert percentile(Histogram(), 50) == 0
+
+
+def test_they_are_called_lower_ends(statistics: Statistics) -> None:
+    text = document(statistics, StatsFormat.text, "x")
+    assert re.search(r"mean +median from +90 % from +99 % from\n", text)
