@@ -16,7 +16,7 @@ from tester.diagnosis.events.recording import Recording
 from tester.diagnosis.html.page import Page, write_page
 from tester.diagnosis.listing import line_names, listing
 from tester.execution.events import Finding
-from tester.program.replay_file import Leg
+from tester.program.replay_file import Leg, ReplayError
 from tester.shrink.search import finding_of
 
 
@@ -29,11 +29,15 @@ def draw(
 ) -> Recording:
     """Run a leg again, a replay file or a value, and write the page that shows it to ``path``.
 
-    Raises what `tester.replay` does, OSError.
+    Raises what `tester.replay` does, ReplayError also when the page cannot be written.
     """
     directories = [*map(Path, include)]
     leg, loaded = loaded_leg(source, protocol, directories)
-    return write_leg_page(Path(path), leg, loaded, finding_of(leg, loaded), include=directories)
+    finding = finding_of(leg, loaded)
+    try:
+        return write_leg_page(Path(path), leg, loaded, finding, include=directories)
+    except OSError as error:
+        raise ReplayError(path, f"cannot be written: {error.strerror or error}") from None
 
 
 def write_leg_page(

@@ -5,7 +5,7 @@ Invariant: the same file, protocol and fields of the description give the same l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from tester.execution.leg import DEADLOCK_LIMIT
 from tester.program.replay_file import Leg
 from tester.scenario import machine_roles
 from tester.trace_file.program import program_of
-from tester.trace_file.reader import read_trace
+from tester.trace_file.reader import Row, read_trace
 
 PROFILE: Final = "trace"
 """What a leg from a trace has in place of a profile."""
@@ -24,17 +24,21 @@ _KEY: Final = 1
 
 
 def trace_leg(
-    file: Path, protocol: LoadedProtocol, assignments: Mapping[str, object] | None = None
+    file: Path,
+    protocol: LoadedProtocol,
+    assignments: Mapping[str, object] | None = None,
+    rows: Sequence[Row] | None = None,
 ) -> Leg:
-    """``assignments``: fields of the system description, by path.
+    """``assignments``: fields of the system description, by path; ``rows``: the file's, if it has
+    been read.
 
-    Raises TraceError, DescriptionError, ConfigError, OSError.
+    Raises TraceError, DescriptionError, ConfigError.
     """
     description: SystemDescription = protocol.description.override(dict(assignments or {}))
     agents, groups = agents_of(description)
     able = machine_roles.abilities(protocol.accepted, description)
     program = program_of(
-        read_trace(file),
+        read_trace(file) if rows is None else rows,
         agents,
         tuple(able[group] for group in groups),
         description.line_size,

@@ -32,10 +32,10 @@ _LONGEST: Final = 80
 
 
 class TraceError(ValueError):
-    """What is wrong with a trace file, with its line."""
+    """What is wrong with a trace file, with its line; None: with the file itself."""
 
-    def __init__(self, file: Path, line: int, what: str) -> None:
-        super().__init__(f"{file}:{line}: {what}")
+    def __init__(self, file: Path, line: int | None, what: str) -> None:
+        super().__init__(f"{file}: {what}" if line is None else f"{file}:{line}: {what}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,12 @@ class Row:
 def read_trace(file: Path) -> list[Row]:
     """The rows in the order of their ticks; those of one tick as they stand.
 
-    Raises TraceError, OSError.
+    Raises TraceError.
     """
-    content = read_bounded(file, MOST_FILE_BYTES)
+    try:
+        content = read_bounded(file, MOST_FILE_BYTES)
+    except OSError as error:
+        raise TraceError(file, None, f"cannot be read: {error.strerror or error}") from None
     if len(content) > MOST_FILE_BYTES:
         raise TraceError(file, 1, f"larger than {MOST_FILE_BYTES} bytes")
     try:

@@ -13,6 +13,7 @@ from tester.cli.verbs.run import DEFAULT_PROTOCOL
 from tester.engines.choice import Choice
 from tester.program.replay_file import Leg, save_leg
 from tester.trace_file.leg import trace_leg
+from tester.trace_file.reader import read_trace
 
 
 def trace(options: TraceOptions) -> int:
@@ -40,7 +41,8 @@ def trace(options: TraceOptions) -> int:
         options.prelude,
         values,
     )
-    leg = trace_leg(options.file, protocol, values)
+    rows = read_trace(options.file)
+    leg = trace_leg(options.file, protocol, values, rows)
     if options.save_program is not None:
         save_leg(leg, options.save_program)
     drawn = Options(leg.seed, leg.program.episodes, version=installed_version())
@@ -53,16 +55,16 @@ def trace(options: TraceOptions) -> int:
         trace=options.trace,
         counts=options.stats is not None,
     )
-    status = session.run(lambda session: _run(session, leg, options))
+    status = session.run(lambda session: _run(session, leg, options, len(rows)))
     session.write_statistics(options.stats, options.stats_format, status)
     return status
 
 
-def _run(session: Session, leg: Leg, options: TraceOptions) -> Failed | None:
-    identity, program = session.protocol.identity, leg.program
+def _run(session: Session, leg: Leg, options: TraceOptions, requests: int) -> Failed | None:
+    identity = session.protocol.identity
     session.say(
         f"gpu-tester {session.drawn.version}: {identity.name} ({identity.digest}), "
-        f"{options.file}: {program.actions:,} requests in {program.episodes:,} episodes"
+        f"{options.file}: {requests:,} requests in {leg.program.episodes:,} episodes"
     )
     session.say(session.engine.summary)
     return session.leg(leg)

@@ -22,6 +22,7 @@ from tester.campaign.watcher import Watcher
 from tester.errors import ConfigError
 from tester.execution.events import Request, Verdict
 from tester.program.replay_file import ReplayError, load_leg, save_leg
+from tester.shrink.leg_page import draw
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +114,12 @@ def test_a_failure_has_its_leg_and_its_report(broken: Path, tmp_path: Path) -> N
     save_leg(replace(result.leg, texts=None), path)
     with pytest.raises(ReplayError, match="lies neither below"):
         replay(path, engine="python")
+
+
+def test_a_page_that_cannot_be_written_is_named(mi: LoadedProtocol, tmp_path: Path) -> None:
+    page = tmp_path / "no" / "page.html"
+    with pytest.raises(ReplayError, match=r"page.html: cannot be written: No such file"):
+        draw(generate(mi, 2, 3), page, mi)
 
 
 def test_an_edited_program_is_derived_and_run(mi: LoadedProtocol) -> None:

@@ -42,6 +42,17 @@ def gpu_tester(*arguments: str | Path) -> tuple[int, str]:
     return done.exit_code, done.stdout + done.stderr
 
 
+def test_a_file_that_cannot_be_read_is_named(mi: LoadedProtocol) -> None:
+    with pytest.raises(TraceError, match=r"^no/such.csv: cannot be read: No such file"):
+        tester.load_trace("no/such.csv", mi)
+
+
+def test_requests_are_those_of_the_file(tmp_path: Path) -> None:
+    file = written(tmp_path, "dma0,load,0x1000,128")
+    status, text = gpu_tester("trace", file, "-p", "MI", "--engine", "python")
+    assert status == 0 and ": 1 requests in 1 episodes\n" in text
+
+
 def test_hits_and_misses_are_those_of_the_requests(mi: LoadedProtocol, tmp_path: Path) -> None:
     """A cache of one set of two ways: the third line evicts the first."""
     rows = ["0,store,0x000,4", "0,load,0x004,4", "0,load,0x040,4", "0,load,0x041,1"]
