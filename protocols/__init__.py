@@ -36,3 +36,6 @@ else:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module("protocols.loader"), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -69,6 +69,7 @@ def test_the_names_are_these_and_lead_somewhere(package: str) -> None:
     assert set(module.__all__) == NAMES[package]
     for name in NAMES[package]:
         assert getattr(module, name).__name__ == name
+    assert NAMES[package] <= set(dir(module))
     with pytest.raises(AttributeError, match="no attribute 'Unheard'"):
         module.Unheard  # noqa: B018
 
