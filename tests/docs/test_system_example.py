@@ -20,6 +20,13 @@ def test_the_worked_example_passes() -> None:
     assert written.protocol is not None
     protocol = load_protocol(Path(written.protocol).stem)
     protocol = replace(protocol, written=written, description=complete(written, protocol.info))
+    assert text.split("```")[0].strip() == (
+        "A GPU with four vector caches on two shared banks, one instruction cache, a CPU and a DMA "
+        "engine:"
+    )
+    counts = {name: machine.count for name, machine in protocol.description.machines.items()}
+    said = {"TCP": 4, "TCC": 2, "SQC": 1, "CorePair": 1, "DMA": 1}
+    assert {name: counts[name] for name in said} == said
     campaign = Campaign(protocol, Options(seed=1, episodes=150))
     for plan in campaign.plans():
         assert {agent.kind for agent in plan.leg.program.agents} >= {"gpu", "cpu"}
