@@ -23,6 +23,14 @@ def test_the_tables_have_every_verb_and_every_option() -> None:
     assert in_table == long
 
 
+def test_what_diff_lacks_is_said() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    said = page.partition("`diff` those of `run` but ")[2].partition(", and with")[0]
+    options = {verb.name: written(verb.options) for verb in VERBS}
+    lacking = {name for name in options["run"] - options["diff"] if name.startswith("--")}
+    assert set(re.findall(r"--[a-z0-9-]+", said)) == lacking
+
+
 def test_the_table_has_every_profile() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [name for name in profiles.names() if f"`{name}`" not in page] == []
