@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Final, NoReturn
 
 from typer import BadParameter
@@ -131,6 +131,12 @@ def meant(arguments: Sequence[str]) -> list[str]:
     return _without_bare_seed(words) if seeded else words
 
 
+def _shipped() -> Iterable[str]:
+    from protocols import shipped
+
+    return shipped()
+
+
 def _is_protocol(word: str) -> bool:
     """Whether it names a protocol, or is so close to the name of one that it was meant."""
     if not word or word.startswith("-") or word in {verb.name for verb in VERBS}:
@@ -179,7 +185,7 @@ def _without_replay(arguments: Sequence[str]) -> tuple[bool, list[str]]:
     return False, list(arguments)
 
 
-app = new_app("gpu-tester", _HELP, VERBS, rewrite=meant, epilog=_EPILOG)
+app = new_app("gpu-tester", _HELP, VERBS, rewrite=meant, first=_shipped, epilog=_EPILOG)
 
 
 @app.callback()

@@ -7,7 +7,7 @@ class of options some milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, NoReturn, get_args, get_type_hints
@@ -39,16 +39,20 @@ def new_app(
     verbs: Sequence[Verb],
     *,
     rewrite: Callable[[Sequence[str]], list[str]] = list,
+    first: Callable[[], Iterable[str]] = tuple,
     **more: Any,
 ) -> typer.Typer:
-    """An application of verbs; ``rewrite`` may change the arguments of a command line first."""
+    """An application of verbs; ``rewrite`` may change the arguments of a command line first.
+
+    ``first``: what a shell may offer in the place of a verb.
+    """
 
     class Group(_Verbs):
         table = {verb.name: verb for verb in verbs}
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             if args[:1] in ([SHOW], [ASK]):
-                _complete(name, self.table, rewrite, args)
+                _complete(name, self.table, rewrite, args, first)
             args = rewrite(args)
             if args and args[0] in self.table:
                 self.params, self.add_help_option = [], False  # reading one loads pydantic
@@ -62,6 +66,7 @@ def _complete(
     table: Mapping[str, Verb],
     rewrite: Callable[[Sequence[str]], list[str]],
     arguments: Sequence[str],
+    offered: Callable[[], Iterable[str]],
 ) -> NoReturn:
     from slicc.text.command.completion import candidates, script
 
@@ -69,7 +74,7 @@ def _complete(
     if first == SHOW:
         print(script(name, rest), end="")
     else:
-        for word in candidates(table, rewrite, rest):
+        for word in candidates(table, rewrite, rest, offered):
             print(word)
     raise typer.Exit
 

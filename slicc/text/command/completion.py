@@ -63,13 +63,17 @@ def candidates(
     verbs: Mapping[str, Completed],
     rewrite: Callable[[Sequence[str]], list[str]],
     arguments: Sequence[str],
+    first: Callable[[], Iterable[str]] = tuple,
 ) -> list[str]:
-    """What the last argument may become; empty if a file may stand there, or nothing is known."""
+    """What the last argument may become; empty if a file may stand there, or nothing is known.
+
+    ``first``: what else may stand in the place of a verb.
+    """
     *before, current = arguments or [""]
     meant = rewrite(before)
     found: Iterable[str] = ()
     if not before:
-        found = [*verbs, "--help", "--version"]
+        found = [*verbs, *first(), "--help", "--version"]
         if current.startswith("-") and meant:
             found = [*found, *written(verbs[meant[0]].options)]
     elif meant and meant[0] in verbs:

@@ -58,6 +58,14 @@ def test_a_command_with_a_verb_by_default() -> None:
     assert candidates(table, meant, ["replay", "--episodes"]) == []
     assert candidates(table, meant, ["--engine", ""]) == ["auto", "native", "python"]
     assert candidates(table, meant, ["--protocol", "MS"]) == ["MSI", "MSI_Snoop"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tester.cli", "--complete", "MS"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["MSI", "MSI_Snoop"]
     assert candidates(table, meant, ["diff", "-p", "GPU_VIPER_"]) == ["GPU_VIPER_APU"]
     assert candidates(table, meant, ["MI", "--profile", ""]) == sorted(profiles.names())
     assert candidates(table, meant, []) == sorted([*table, "--help", "--version"])
