@@ -61,6 +61,8 @@ from slicc.text.lazy_dataclass import dataclass
 PAGE: Final = 4096
 _NEWEST: Final = 6
 _NOTE_OWNER, _NOTE_METADATA = "AMDGPU", 32
+_NOT_MODELLED: Final = {"image": "images", "sampler": "samplers"}
+"""By kind of argument."""
 _OWNER_V2, _ISA_V2, _METADATA_V2 = "AMD", 3, 10
 
 
@@ -93,6 +95,12 @@ class Kernel:
             found.insert(0, f"compiled for {self.target}, and no {processor} has that feature")
         if self.metadata.wavefront_size != 64:
             found.append(f"waves of {self.metadata.wavefront_size} lanes")
+        for index, each in enumerate(self.metadata.explicit):
+            if each.kind in _NOT_MODELLED:
+                what = f"{each.type_name or each.kind} {each.name}".strip()
+                found.append(
+                    f"argument {index} ({what}): {_NOT_MODELLED[each.kind]} are not modelled"
+                )
         return tuple(found)
 
 

@@ -21,6 +21,8 @@ PACKAGE: Final = "rocm-device-libs"
 OPTION: Final = "--device-libs"
 _NEEDED: Final = ("opencl.bc", "ocml.bc", "ockl.bc")
 _BELOW: Final = ("", "amdgcn/bitcode", "lib/amdgcn/bitcode")
+_IMAGE: Final = "ocl_image"
+"""In the type of a parameter."""
 _MOST_NAMED: Final = 8
 _UNDEFINED: Final = re.compile(r"undefined (?:hidden )?symbol: (.+)")
 _MADE_BY: Final = re.compile(r"Producer: 'LLVM *(\d+)[^']*' Reader: '([^']+)'")
@@ -58,6 +60,9 @@ def undefined_functions(printed: str) -> list[str]:
 
 def missing_text(source: Path, undefined: list[str]) -> str:
     """The message about functions that no header of ours defines, where no library is."""
+    images = [name for name in undefined if _IMAGE in name]
+    if images:
+        return f"{source}: {images[0]}: images are not modelled, with device libraries or without"
     more = len(undefined) - _MOST_NAMED
     names = ", ".join(undefined[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -276,6 +277,21 @@ class TestRefusals:
         code_object = CodeObject.from_bytes(data)
         assert (code_object.target.processor, code_object.target.xnack) == (processor, xnack)
         assert bool(code_object["vadd"].refusals()) == (processor != "gfx900")
+
+    def test_images_and_samplers_do_not_run(self) -> None:
+        """Not even where the kernel does not use them: what is passed would be no image."""
+        kernel = stored("vadd")["vadd"]
+        first, second, *others = kernel.metadata.arguments
+        arguments = (
+            replace(first, kind="image", type_name="image2d_t"),
+            replace(second, kind="sampler", type_name="", name=""),
+            *others,
+        )
+        taking = replace(kernel, metadata=replace(kernel.metadata, arguments=arguments))
+        assert taking.refusals() == (
+            "argument 0 (image2d_t a): images are not modelled",
+            "argument 1 (sampler): samplers are not modelled",
+        )
 
     @pytest.mark.parametrize(("bits", "feature"), [(0x300, "xnack+"), (0xC00, "sramecc+")])
     def test_features_that_the_processor_has_not(self, bits: int, feature: str) -> None:

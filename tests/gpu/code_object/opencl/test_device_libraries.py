@@ -61,14 +61,14 @@ def source(tmp_path: Path) -> Path:
 def fake(tmp_path: Path) -> Clang:
     """A compiler that needs libraries; with them, it writes its name, or fails with a message."""
 
-    def made(name: str = "clang", message: str = "") -> str:
+    def made(name: str = "clang", message: str = "", undefined: str = UNDEFINED) -> str:
         (tmp_path / f"{name}.txt").write_text(message)
         script = tmp_path / name
         script.write_text(
             "#!/bin/sh\n"
             'for word; do last="$word"; done\n'
             'case "$*" in\n'
-            "*-nogpulib*) cat <<'END' >&2\n" + UNDEFINED + "END\nexit 1;;\n"
+            "*-nogpulib*) cat <<'END' >&2\n" + undefined + "END\nexit 1;;\n"
             f'*) if [ -s "$0.txt" ]; then cat "$0.txt" >&2; exit 1; fi; echo {name} "$@" > "$last"'
             ";;\nesac\n"
         )
@@ -110,6 +110,19 @@ def test_without_libraries_the_message_names_functions_and_package(
     installed_in(monkeypatch)
     with pytest.raises(CompileError, match=r"have sin\(float\), work_group_any\(int\).*rocm-dev"):
         compile_kernels(source, fake())
+
+
+def test_images_need_no_libraries_because_they_do_not_run(
+    fake: Clang, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed_in(monkeypatch)
+    call = "read_imagef(ocl_image2d_ro, ocl_sampler, int vector[2])"
+    undefined = UNDEFINED.replace("work_group_any(int)", call)
+    with pytest.raises(CompileError) as raised:
+        compile_kernels(source, fake(undefined=undefined))
+    assert str(raised.value).endswith(
+        f"{call}: images are not modelled, with device libraries or without"
+    )
 
 
 def test_a_later_compiler_reads_what_an_older_one_cannot(
