@@ -64,6 +64,14 @@ _NOTE_OWNER, _NOTE_METADATA = "AMDGPU", 32
 _NOT_MODELLED: Final = {"image": "images", "sampler": "samplers"}
 """By kind of argument."""
 _OWNER_V2, _ISA_V2, _METADATA_V2 = "AMD", 3, 10
+EXAMPLES: Final = Path(__file__).parents[1] / "examples"
+"""Kernels that come with the package; ``vadd.co`` is ``vadd.cl``, compiled by stock clang 14."""
+
+
+def meant(path: Path) -> Path:
+    """A bare name without a file of that name means an example."""
+    bare = path.name == str(path) and not path.exists() and (EXAMPLES / path).is_file()
+    return EXAMPLES / path if bare else path
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +160,11 @@ class CodeObject:
     @classmethod
     def load(cls, path: str | Path) -> CodeObject:
         """Read a file, or a part of one that a URI names; of an offload bundle, the object for the
-        processor that runs. Raises `CodeObjectError`, also when it cannot be read."""
+        processor that runs. A bare name may be that of an example. Raises `CodeObjectError`, also
+        when it cannot be read."""
         name = str(path)
+        if not is_uri(name):
+            name = str(meant(Path(path)))
         uri = read_uri(name) if is_uri(name) else CodeObjectUri(name)
         if not uri.path:
             raise CodeObjectError(name, "the memory of a process cannot be read")
@@ -190,10 +201,11 @@ class CodeObject:
         device_libs: Path | None = None,
         processor: str = DEFAULT_PROCESSOR,
     ) -> CodeObject:
-        """Compile an OpenCL file for a processor; ``device_libs`` as for
+        """Compile an OpenCL file for a processor; ``path`` as for `load`, ``device_libs`` as for
         `compile_kernels`. Raises `CompileError` without a compiler or with the compiler's message,
         `CodeObjectError` for its output."""
-        return cls(compile_kernels(path, None, processor, options, device_libs), str(path))
+        source = meant(Path(path))
+        return cls(compile_kernels(source, None, processor, options, device_libs), str(source))
 
     @classmethod
     def from_bytes(cls, data: bytes, path: str = "code object") -> CodeObject:

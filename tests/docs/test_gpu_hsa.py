@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.gpu.kernels.stored import stored_bytes
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "gpu-hsa.md").read_text()
 
@@ -17,7 +15,6 @@ def test_the_program_prints_what_it_says(tmp_path: Path) -> None:
     found = re.search(r"```python file=demo\.py\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
     (tmp_path / "demo.py").write_text(found[1])
-    (tmp_path / "vadd.co").write_bytes(stored_bytes("vadd"))
     run = subprocess.run(
         [sys.executable, "demo.py"],
         cwd=tmp_path,

@@ -6,15 +6,12 @@ import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from gpu.cli.options import SourceOptions
 from gpu.code_object import DEFAULT_PROCESSOR, CodeObject, CodeObjectError, Kernel
+from gpu.code_object.code_object import meant
 from gpu.code_object.opencl.device_libraries import OPTION
 from slicc.text.files import why_lost
-
-EXAMPLES: Final = Path(__file__).parents[2] / "examples"
-"""Kernels that come with the package; ``vadd.co`` is ``vadd.cl``, compiled by stock clang 14."""
 
 
 class OutputError(ValueError):
@@ -29,8 +26,7 @@ def open_code_object(path: Path, options: SourceOptions) -> CodeObject:
     """
     from gpu.code_object.opencl.compiler import LINE_TABLES, SUFFIXES, compile_kernels
 
-    if path.name == str(path) and not path.exists() and (EXAMPLES / path).is_file():
-        path = EXAMPLES / path
+    path = meant(path)
     if path.suffix in SUFFIXES:
         flags = ("-O2", LINE_TABLES, *options.source_options)
         processor = options.target or DEFAULT_PROCESSOR

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpu.cli.common.files import EXAMPLES, open_code_object
+from gpu.cli.common.files import open_code_object
 from gpu.cli.options import SourceOptions
+from gpu.code_object.code_object import EXAMPLES
 from tests.gpu.cli.calling import gcn
 
 OBJECTS = Path(__file__).parents[1] / "kernels" / "objects" / "clang14-O2.zip"

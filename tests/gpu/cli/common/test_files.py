@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gpu.cli.common.files import EXAMPLES, check_writable, open_code_object, runnable_kernel
+from gpu.cli.common.files import check_writable, open_code_object, runnable_kernel
 from gpu.cli.options import SourceOptions
 from gpu.code_object import CodeObjectError
+from gpu.code_object.code_object import EXAMPLES
 
 
 def test_a_file_comes_before_the_example_of_its_name(
