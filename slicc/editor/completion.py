@@ -37,10 +37,12 @@ STATEMENT_WORDS: Final = (
     *("if", "else", "return", "peek", "enqueue", "stall_and_wait"),
     *("wakeup_port", "check_allocate", "check_next_cycle", "check_on_cache_probe"),
 )
-DECLARATION_WORDS: Final = (
-    *("action", "in_port", "out_port", "transition", "structure", "enumeration"),
-    *("state_declaration", "external_type", "include", "machine", "protocol", "void"),
+_EVERYWHERE: Final = ("structure", "enumeration", "external_type", "include", "void")
+MACHINE_WORDS: Final = (
+    *("action", "in_port", "out_port", "transition", "state_declaration"),
+    *_EVERYWHERE,
 )
+OUTER_WORDS: Final = ("machine", "protocol", *_EVERYWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class _Context:
             return named
         inner = self._open[-1] if self._open else None
         if inner is None or _is(inner.word, "MACHINE"):
-            return self._declarations(last)
+            return self._declarations(last, inner is not None or self._in_machine())
         if last == "NEW" or _is(inner.word, "STRUCTURE", "GLOBAL"):
             return self._types(last in ("NEW", "LBRACE", "SEMI"))
         if _is(inner.word, "ENUMERATION", "STATE_DECLARATION"):
@@ -130,6 +132,11 @@ class _Context:
         if last in ("LBRACE", "SEMI", "RBRACE"):
             found += _words(STATEMENT_WORDS)
         return found
+
+    def _in_machine(self) -> bool:
+        """Outside of all brackets: whether the last one has not closed a machine, either."""
+        depth = sum((each.type in OPENING) - (each.type in CLOSING) for each in self._tokens)
+        return self._machine is not None and depth >= 0
 
     # ------------------------------------------------------------------ places by their names
 
@@ -189,8 +196,14 @@ class _Context:
 
     def _buffers(self, machine: MachineScope, reading: bool) -> list[Offer]:
         found = []
+        known = self._snapshot.machine(machine.name)
+        links = {each.name: each.network for each in known.parameters} if known else {}
+        other = ir.NetworkDirection.TO if reading else ir.NetworkDirection.FROM
         for name, variable in machine.variables.items():
             symbol = machine.symbol_of(variable.type)
+            link = links.get(name)
+            if link is not None and link.direction is other:
+                continue
             if symbol is not None and (symbol.inport if reading else symbol.outport):
                 found.append(Offer(name, NameKind.VARIABLE, variable.type))
         return found
@@ -204,10 +217,10 @@ class _Context:
         symbol = symbol or machine.library.find(name)
         return symbol is not None and symbol.kind is TypeKind.MESSAGE
 
-    def _declarations(self, last: str) -> list[Offer]:
+    def _declarations(self, last: str, in_machine: bool) -> list[Offer]:
         if last not in ("", "SEMI", "RBRACE", "LBRACE"):
             return []
-        return _words(DECLARATION_WORDS) + self._types(True)
+        return _words(MACHINE_WORDS if in_machine else OUTER_WORDS) + self._types(True)
 
     def _types(self, wanted: bool) -> list[Offer]:
         if not wanted:

@@ -20,4 +20,7 @@ OFFERED = [
     ('action(x, desc="") { int n := iss|', "issue_latency", "in_msg"),
     ("void f(Addr here) { Entry e := getCacheEntry(|", "here", "cache_entry"),
     ("in_port(y, ForwardMsg, |", "forwardFromDir", "sequencer"),
+    ("in_port(y, ForwardMsg, |", "forwardFromDir", "requestToDir"),
+    ("out_port(y, RequestMsg, |", "requestToDir", "forwardFromDir"),
+    ("// here\nacti|", "action", "machine"),
 ]
