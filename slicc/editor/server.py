@@ -65,6 +65,7 @@ _COMPLETIONS: Final = {
     NameKind.PORT: types.CompletionItemKind.Interface,
     NameKind.ACTION: types.CompletionItemKind.Method,
     NameKind.MACHINE: types.CompletionItemKind.Module,
+    NameKind.FILE: types.CompletionItemKind.File,
     NameKind.KEYWORD: types.CompletionItemKind.Keyword,
 }
 

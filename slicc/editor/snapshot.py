@@ -16,7 +16,7 @@ from slicc.editor.positions import real
 from slicc.editor.senders import Senders
 from slicc.loading.loader import LoadedProtocol
 from slicc.resolve.index import Index
-from slicc.resolve.scope.uses import Use
+from slicc.resolve.scope.uses import NameKind, Use
 from slicc.source import BUILTIN, SourceFile, Span
 from slicc.syntax import nodes as syntax
 
@@ -45,7 +45,7 @@ class Snapshot:
     def _by_file(self) -> dict[str, tuple[list[int], list[Use]]]:
         """By name of the file, the uses in order of place."""
         files: dict[str, dict[tuple[int, int], Use]] = {}
-        for use in self.index.uses.found:
+        for use in (*self.index.uses.found, *_includes(self.loaded.declarations)):
             if use.span.end > use.span.start:
                 place = (use.span.start, use.span.end)
                 files.setdefault(use.span.file.name, {}).setdefault(place, use)
@@ -118,6 +118,16 @@ def _regions(declarations: Iterable[syntax.Declaration]) -> Iterator[tuple[str, 
             yield from _included(node.body, name)
         elif isinstance(node, syntax.Include):
             yield from _regions(node.body or ())
+
+
+def _includes(declarations: Iterable[syntax.Declaration]) -> Iterator[Use]:
+    """Names of included files, which lead to their beginnings."""
+    for node in declarations:
+        if isinstance(node, syntax.Machine):
+            yield from _includes(node.body)
+        elif isinstance(node, syntax.Include) and node.body:
+            yield Use(node.path.span, Span(node.body[0].span.file, 0, 0), NameKind.FILE)
+            yield from _includes(node.body)
 
 
 def _included(

@@ -18,6 +18,7 @@ from slicc.resolve.declarations.prototypes import (
 from slicc.resolve.scope.pairs import check_keys
 from slicc.resolve.scope.scopes import GlobalScope, MachineScope
 from slicc.resolve.scope.symbols import CallTarget, FunctionSymbol, Overload
+from slicc.resolve.scope.uses import NameKind
 from slicc.syntax import nodes as syntax
 
 
@@ -68,6 +69,8 @@ def _declare_prototype(scope: GlobalScope, node: syntax.Function) -> None:
             missing.append(declared)
         return
     runtime = next(o for o in offered if o.signature is declared.signature)
+    runtime.span = declared.span  # what its calls in this scope lead to
+    scope.note(declared.span, declared.span, NameKind.FUNCTION, declared.result)
     if not type_rules.same(runtime.result, declared.result):
         scope.sink.error(
             "wrong-function-signature",

@@ -30,6 +30,7 @@ class NameKind(StrEnum):
     PORT = "port"
     ACTION = "action"
     MACHINE = "machine"
+    FILE = "file"
     KEYWORD = "keyword"
 
 

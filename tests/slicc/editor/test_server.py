@@ -72,6 +72,19 @@ def test_a_variable_is_shown_with_its_type(cache: Document) -> None:
     assert cache.hover("// The cach|e of") == ""
 
 
+def test_the_name_of_an_included_file_leads_there(editor: Editor, folder: Path) -> None:
+    driver = editor.open(folder / "MSI.slicc")
+    assert driver.definition('include "MSI-ca|che.sm"') == [("MSI-cache.sm", 1)]
+    assert driver.hover('include "MSI-ca|che.sm"') != ""
+
+
+def test_a_function_of_the_library_leads_to_its_prototype(cache: Document) -> None:
+    declared = [("MSI-cache.sm", cache.line("MachineID map|AddressToMachine("))]
+    assert cache.definition("MachineID mapAddress|ToMachine(") == declared
+    assert cache.definition("Destination.add(mapAddress|ToMachine(") == declared
+    assert len(cache.references("MachineID mapAddress|ToMachine(")) > 1
+
+
 def test_a_name_leads_to_its_declaration_in_any_file(cache: Document) -> None:
     assert cache.definition("transition(I, Load, IS|_D)") == [
         ("MSI-cache.sm", cache.line("    |IS_D,  Acc"))
@@ -123,6 +136,17 @@ def test_names_are_offered_in_their_places(
     editor.edit(cache, text)
     assert offered in found
     assert not_offered not in found
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_no_parts_of_machines_are_offered_outside(
+    editor: Editor, cache: Document, first: bool
+) -> None:
+    text = cache.text
+    editor.edit(cache, f"mach\n{text}" if first else f"{text}\nmach\n")
+    found = cache.complete("mach|\n")
+    editor.edit(cache, text)
+    assert {"machine", "structure"} <= {*found} and not {"action", "transition"} & {*found}
 
 
 def test_nothing_is_offered_in_comments_and_strings(editor: Editor, cache: Document) -> None:
