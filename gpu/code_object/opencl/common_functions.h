@@ -5,6 +5,14 @@
 #define GCN_PURE extern inline __attribute__((gnu_inline, always_inline, overloadable, const))
 #define GCN_ACT extern inline __attribute__((gnu_inline, always_inline, overloadable))
 
+/* Numbers of 16 bits, whose builtins clang 11 and later have. */
+#if defined(cl_khr_fp16) && __clang_major__ >= 11
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define GCN_IF_HALF(...) __VA_ARGS__
+#else
+#define GCN_IF_HALF(...)
+#endif
+
 #define GCN_INTEGERS(DO)                                                                           \
   DO(char, uchar) DO(uchar, uchar) DO(short, ushort) DO(ushort, ushort)                            \
   DO(int, uint) DO(uint, uint) DO(long, ulong) DO(ulong, ulong)
@@ -88,9 +96,11 @@ GCN_INTEGERS(GCN_ENDS)
   GCN_PURE int isinf(T x) { return __builtin_fabs##F(x) == (T)INFINITY; }
 GCN_FLOAT(float, int, f)
 GCN_FLOAT(double, long, )
+GCN_IF_HALF(GCN_FLOAT(half, short, f16))
 
 GCN_PURE float sqrt(float x) { return __builtin_sqrtf(x); }
 GCN_PURE double sqrt(double x) { return __builtin_sqrt(x); }
+GCN_IF_HALF(GCN_PURE half sqrt(half x) { return (half)__builtin_sqrtf(x); })
 GCN_PURE float native_sqrt(float x) { return __builtin_amdgcn_sqrtf(x); }
 GCN_PURE float native_rsqrt(float x) { return __builtin_amdgcn_rsqf(x); }
 GCN_PURE float native_recip(float x) { return __builtin_amdgcn_rcpf(x); }
@@ -106,9 +116,10 @@ GCN_PURE float native_cos(float x) { return __builtin_amdgcn_cosf(x * 0.15915494
 #define GCN_FROM(T, S) GCN_PURE T convert_##T(S x) { return (T)x; }
 #define GCN_TO(T)                                                                                  \
   GCN_FROM(T, char) GCN_FROM(T, uchar) GCN_FROM(T, short) GCN_FROM(T, ushort) GCN_FROM(T, int)     \
-  GCN_FROM(T, uint) GCN_FROM(T, long) GCN_FROM(T, ulong) GCN_FROM(T, float) GCN_FROM(T, double)
+  GCN_FROM(T, uint) GCN_FROM(T, long) GCN_FROM(T, ulong) GCN_FROM(T, float) GCN_FROM(T, double)  \
+  GCN_IF_HALF(GCN_FROM(T, half))
 GCN_TO(char) GCN_TO(uchar) GCN_TO(short) GCN_TO(ushort) GCN_TO(int) GCN_TO(uint) GCN_TO(long)
-GCN_TO(ulong) GCN_TO(float) GCN_TO(double)
+GCN_TO(ulong) GCN_TO(float) GCN_TO(double) GCN_IF_HALF(GCN_TO(half))
 
 /* Vectors in memory are as aligned as their elements. */
 #define GCN_LOADED(T, N, SPACE, ...)                                                               \
@@ -134,6 +145,7 @@ GCN_TO(ulong) GCN_TO(float) GCN_TO(double)
   GCN_STORED(T, 16, vstore8(v.lo, 0, p), vstore8(v.hi, 1, p))
 GCN_VECTORS(char) GCN_VECTORS(uchar) GCN_VECTORS(short) GCN_VECTORS(ushort) GCN_VECTORS(int)
 GCN_VECTORS(uint) GCN_VECTORS(long) GCN_VECTORS(ulong) GCN_VECTORS(float) GCN_VECTORS(double)
+GCN_IF_HALF(GCN_VECTORS(half))
 
 GCN_ACT float vload_half(size_t i, const __constant half *p) { return __builtin_load_halff(p + i); }
 GCN_ACT float vload_half(size_t i, const half *p) { return __builtin_load_halff(p + i); }
@@ -160,6 +172,7 @@ GCN_ACT void vstore_half(float x, size_t i, half *p) { __builtin_store_halff(x, 
   }
 GCN_OLD_ONES(int, __global) GCN_OLD_ONES(int, __local)
 GCN_OLD_ONES(uint, __global) GCN_OLD_ONES(uint, __local)
+GCN_OLD(float, __global, xchg, exchange) GCN_OLD(float, __local, xchg, exchange)
 
 GCN_ACT void mem_fence(cl_mem_fence_flags flags) {
   __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
@@ -179,7 +192,9 @@ GCN_ACT void mem_fence(cl_mem_fence_flags flags) {
   }
 #define GCN_NEW_ONES(T)                                                                            \
   GCN_NEW(T, fetch_add) GCN_NEW(T, fetch_sub) GCN_NEW(T, fetch_min) GCN_NEW(T, fetch_max)          \
-  GCN_NEW(T, fetch_and) GCN_NEW(T, fetch_or) GCN_NEW(T, fetch_xor) GCN_NEW(T, exchange)            \
+  GCN_NEW(T, fetch_and) GCN_NEW(T, fetch_or) GCN_NEW(T, fetch_xor) GCN_NEW_OF_ALL(T)
+#define GCN_NEW_OF_ALL(T)                                                                          \
+  GCN_NEW(T, exchange)                                                                             \
   GCN_ACT void atomic_init(volatile atomic_##T *p, T x) { __opencl_atomic_init(p, x); }            \
   GCN_ACT T atomic_load_explicit(volatile atomic_##T *p, memory_order order, memory_scope scope) { \
     return __opencl_atomic_load(p, order, scope);                                                  \
@@ -210,6 +225,7 @@ GCN_ACT void mem_fence(cl_mem_fence_flags flags) {
                                                    memory_order_seq_cst, memory_scope_device);     \
   }
 GCN_NEW_ONES(int) GCN_NEW_ONES(uint) GCN_NEW_ONES(long) GCN_NEW_ONES(ulong)
+GCN_NEW_OF_ALL(float) GCN_NEW_OF_ALL(double)
 
 #undef GCN_PURE
 #undef GCN_ACT

@@ -9,7 +9,8 @@
 #define GCN_OF_INTEGERS(DO)                                                                        \
   GCN_SIGNED(DO) DO(uchar, uchar) DO(ushort, ushort) DO(uint, uint) DO(ulong, ulong)
 #define GCN_TYPES(DO)                                                                              \
-  DO(char) DO(uchar) DO(short) DO(ushort) DO(int) DO(uint) DO(long) DO(ulong) DO(float) DO(double)
+  DO(char) DO(uchar) DO(short) DO(ushort) DO(int) DO(uint) DO(long) DO(ulong) DO(float) DO(double) \
+  GCN_IF_HALF(DO(half))
 
 /* A function of vectors made of the same function of their halves. */
 #define GCN_EACH_1(R, T, NAME)                                                                     \
@@ -109,10 +110,13 @@ GCN_COMPARE(float, int, 4) GCN_COMPARE(float, int, 8) GCN_COMPARE(float, int, 16
 GCN_COMPARE(double, long, 2) GCN_COMPARE(double, long, 3) GCN_COMPARE(double, long, 4)
 GCN_COMPARE(double, long, 8) GCN_COMPARE(double, long, 16)
 GCN_COMPARE(double, int, )
+GCN_IF_HALF(GCN_COMPARE(half, int, ) GCN_COMPARE(half, short, 2) GCN_COMPARE(half, short, 3)
+            GCN_COMPARE(half, short, 4) GCN_COMPARE(half, short, 8) GCN_COMPARE(half, short, 16))
 #define GCN_KINDS(T, I, LEAST)                                                                     \
   GCN_PURE int signbit(T x) { return as_##I(x) < 0; }                                              \
   GCN_PURE int isnormal(T x) { return __builtin_fabs(x) >= LEAST && x - x == 0; }
 GCN_KINDS(float, int, 0x1p-126) GCN_KINDS(double, long, 0x1p-1022)
+GCN_IF_HALF(GCN_KINDS(half, short, 0x1p-14))
 #define GCN_KIND(T, I, N)                                                                          \
   GCN_PURE I##N isnan(T##N x) { return x != x; }                                                   \
   GCN_PURE I##N isinf(T##N x) { return x == x && x - x != (T##N)(0); }                             \
@@ -122,9 +126,13 @@ GCN_KINDS(float, int, 0x1p-126) GCN_KINDS(double, long, 0x1p-1022)
   }
 #define LEAST_float 0x1p-126f
 #define LEAST_double 0x1p-1022
+#define LEAST_half (half)0x1p-14
 GCN_KIND(float, int, 2) GCN_KIND(float, int, 3) GCN_KIND(float, int, 4) GCN_KIND(float, int, 8)
 GCN_KIND(float, int, 16) GCN_KIND(double, long, 2) GCN_KIND(double, long, 3)
 GCN_KIND(double, long, 4) GCN_KIND(double, long, 8) GCN_KIND(double, long, 16)
+GCN_IF_HALF(GCN_KIND(half, short, 2) GCN_KIND(half, short, 3) GCN_KIND(half, short, 4)
+            GCN_KIND(half, short, 8) GCN_KIND(half, short, 16))
+#undef LEAST_half
 #undef LEAST_float
 #undef LEAST_double
 
@@ -155,10 +163,12 @@ GCN_SELECTED(char, char, uchar) GCN_SELECTED(uchar, char, uchar)
 GCN_SELECTED(short, short, ushort) GCN_SELECTED(ushort, short, ushort)
 GCN_SELECTED(int, int, uint) GCN_SELECTED(uint, int, uint) GCN_SELECTED(float, int, uint)
 GCN_SELECTED(long, long, ulong) GCN_SELECTED(ulong, long, ulong) GCN_SELECTED(double, long, ulong)
+GCN_IF_HALF(GCN_SELECTED(half, short, ushort))
 
 #define GCN_BITSELECT(T, U, N)                                                                     \
   GCN_PURE T##N bitselect(T##N a, T##N b, T##N m) {                                                \
-    return as_##T##N((as_##U##N(a) & ~as_##U##N(m)) | (as_##U##N(b) & as_##U##N(m)));              \
+    U##N bits = (as_##U##N(a) & ~as_##U##N(m)) | (as_##U##N(b) & as_##U##N(m));                    \
+    return as_##T##N(bits);                                                                        \
   }
 #define GCN_BITSELECTS(T, U)                                                                       \
   GCN_BITSELECT(T, U, 2) GCN_BITSELECT(T, U, 3) GCN_BITSELECT(T, U, 4) GCN_BITSELECT(T, U, 8)      \
@@ -168,8 +178,12 @@ GCN_SELECTED(long, long, ulong) GCN_SELECTED(ulong, long, ulong) GCN_SELECTED(do
   GCN_BITSELECTS(T, U)
 GCN_OF_INTEGERS(GCN_BITS) GCN_BITSELECT(float, uint, ) GCN_BITSELECT(double, ulong, )
 GCN_BITSELECTS(float, uint) GCN_BITSELECTS(double, ulong)
+GCN_IF_HALF(GCN_BITSELECT(half, ushort, ) GCN_BITSELECTS(half, ushort))
 
 /* Floats: what is made of an element's functions, and more functions of both. */
+GCN_PURE float rsqrt(float x) { return 1 / sqrt(x); }
+GCN_PURE double rsqrt(double x) { return 1 / sqrt(x); }
+GCN_IF_HALF(GCN_PURE half rsqrt(half x) { return (half)rsqrt((float)x); })
 #define GCN_FLOAT_VECTORS(T, I)                                                                    \
   GCN_PURE T sign(T x) { return x != x ? (T)0 : x == 0 ? x : copysign((T)1, x); }                  \
   GCN_PURE T degrees(T x) { return x * (T)57.295779513082320877; }                                 \
@@ -189,7 +203,6 @@ GCN_BITSELECTS(float, uint) GCN_BITSELECTS(double, ulong)
   GCN_PURE T minmag(T a, T b) {                                                                    \
     return fabs(a) < fabs(b) ? a : fabs(b) < fabs(a) ? b : fmin(a, b);                             \
   }                                                                                                \
-  GCN_PURE T rsqrt(T x) { return 1 / sqrt(x); }                                                    \
   GCN_EACH_2(T, T, T, fmin) GCN_EACH_2(T, T, T, fmax) GCN_EACH_2(T, T, T, min)                     \
   GCN_EACH_2(T, T, T, max) GCN_EACH_OF_3(T, clamp) GCN_EACH_OF_3(T, fma) GCN_EACH_OF_3(T, mad)     \
   GCN_EACH_OF_3(T, mix) GCN_EACH_OF_3(T, smoothstep) GCN_EACH_2(T, T, T, step)                     \
@@ -210,6 +223,7 @@ GCN_BITSELECTS(float, uint) GCN_BITSELECTS(double, ulong)
   }
 GCN_FLOAT_VECTORS(float, int)
 GCN_FLOAT_VECTORS(double, long)
+GCN_IF_HALF(GCN_FLOAT_VECTORS(half, short))
 
 /* A number in parts. */
 #define GCN_PARTS(T, F)                                                                            \
@@ -267,7 +281,7 @@ GCN_FAST(float) GCN_FAST(float2) GCN_FAST(float3) GCN_FAST(float4)
 #define GCN_FROM_ALL(T, N)                                                                         \
   GCN_CAST(T, N, char) GCN_CAST(T, N, uchar) GCN_CAST(T, N, short) GCN_CAST(T, N, ushort)          \
   GCN_CAST(T, N, int) GCN_CAST(T, N, uint) GCN_CAST(T, N, long) GCN_CAST(T, N, ulong)              \
-  GCN_CAST(T, N, float) GCN_CAST(T, N, double)
+  GCN_CAST(T, N, float) GCN_CAST(T, N, double) GCN_IF_HALF(GCN_CAST(T, N, half))
 #define GCN_CASTS_TO(T)                                                                            \
   GCN_FROM_ALL(T, 2) GCN_FROM_ALL(T, 3) GCN_FROM_ALL(T, 4) GCN_FROM_ALL(T, 8) GCN_FROM_ALL(T, 16)
 GCN_TYPES(GCN_CASTS_TO)
@@ -337,6 +351,7 @@ GCN_SATURATED(ulong, 0, ULONG_MAX, LONG_MAX)
   GCN_SHUFFLES_TO(T, U, 2) GCN_SHUFFLES_TO(T, U, 4) GCN_SHUFFLES_TO(T, U, 8)                       \
   GCN_SHUFFLES_TO(T, U, 16)
 GCN_OF_INTEGERS(GCN_SHUFFLES) GCN_SHUFFLES(float, uint) GCN_SHUFFLES(double, ulong)
+GCN_IF_HALF(GCN_SHUFFLES(half, ushort))
 
 /* Halves in memory: ordinary vectors of floats, rounded to the nearest when they are stored. */
 #define GCN_HALVES_IN(SPACE)                                                                       \
@@ -403,5 +418,7 @@ wait_group_events(int n, event_t *events) {
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
+GCN_IF_HALF(_Pragma("OPENCL EXTENSION cl_khr_fp16 : disable"))
+#undef GCN_IF_HALF
 #undef GCN_PURE
 #undef GCN_ACT

@@ -65,3 +65,28 @@ __kernel void kinds(__global double *d, __global uchar *p, __global half *h, __g
   work_group_barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE, memory_scope_device);
   d[i] += o[i ^ 1];
 }
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void halves(__global const half *a, __global const half *b, __global half *o, __global int *i) {
+  size_t k = get_global_id(0);
+  half x = a[k], y = b[k];
+  __global half *r = o + 8 * k;
+  r[0] = fma(x, y, x);
+  r[1] = sqrt(fabs(x));
+  r[2] = max(x, y);
+  r[3] = convert_half(convert_float(x) * 3.0f);
+  vstore2(fmin(vload2(0, a + 2 * (k / 2)), (half2)(y, x)), 2, r);
+  r[6] = rsqrt(fabs(x));
+  r[7] = select(floor(x), y, (ushort)(k & 1));
+  i[2 * k] = convert_int(x) + 100 * isnan(y);
+  i[2 * k + 1] = isless(x, y) + 2 * signbit(x);
+}
+__kernel void swapped(volatile __global float *p, volatile __global atomic_float *q, __global float *o) {
+  __local float l;
+  size_t k = get_global_id(0);
+  if (get_local_id(0) == 0) l = 1;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  o[4 * k] = atomic_xchg(p + k, 2.5f);
+  o[4 * k + 1] = atomic_exchange(q + k, 3.5f);
+  atomic_store(q + k, atomic_load(q + k) + 1);
+  if (get_local_id(0) == 0) { o[4 * k + 2] = atomic_xchg(&l, 4.5f); o[4 * k + 3] = l; }
+}

@@ -159,3 +159,34 @@ def test_other_kinds_of_numbers(compiled: CodeObject) -> None:
     turned = np.arange(ITEMS).reshape(2, 64)[:, ::-1].reshape(-1)
     assert np.array_equal(found[3], turned)
     assert np.array_equal(found[0], np.sqrt(wide) + turned[np.arange(ITEMS) ^ 1])
+
+
+def test_halves(compiled: CodeObject) -> None:
+    """Everything is rounded once, to the nearest; the reciprocal root may be one off."""
+    x, y = np.random.default_rng(6).normal(size=(2, ITEMS)).astype(np.float16)
+    y[::7] = np.nan
+    out, flags = np.zeros(8 * ITEMS, np.float16), np.zeros(2 * ITEMS, np.int32)
+    found = run(compiled, "halves", x, y, out, flags)
+    halves, flags = found[2].reshape(ITEMS, 8), found[3].reshape(ITEMS, 2)
+    a, b, k = x.astype(np.float64), y.astype(np.float64), np.arange(ITEMS)
+    pairs = x.reshape(-1, 2).repeat(2, 0)
+    expected = np.array([
+        a * b + a, np.sqrt(abs(a)), np.where(a < b, b, a), 3 * x.astype(np.float32),
+        np.fmin(pairs[:, 0], y), np.fmin(pairs[:, 1], x), 1 / np.sqrt(abs(a)),
+        np.where(k & 1, b, np.floor(a)),
+    ]).astype(np.float16)  # fmt: skip
+    close = abs(halves[:, 6] - expected[6]) <= np.spacing(expected[6])
+    assert close.all()
+    for place in (0, 1, 2, 3, 4, 5, 7):
+        assert np.array_equal(halves[:, place], expected[place], equal_nan=True), place
+    assert np.array_equal(flags[:, 0], np.trunc(a).astype(np.int32) + 100 * np.isnan(b))
+    assert np.array_equal(flags[:, 1], (a < b) + 2 * (a < 0))
+
+
+def test_floats_are_exchanged_atomically(compiled: CodeObject) -> None:
+    first, second = np.arange(ITEMS, dtype=np.float32), np.ones(ITEMS, np.float32)
+    found = run(compiled, "swapped", first, second, np.zeros(4 * ITEMS, np.float32))
+    old = found[2].reshape(ITEMS, 4)
+    assert np.array_equal(found[0], np.full(ITEMS, 2.5)) and np.array_equal(old[:, 0], first)
+    assert np.array_equal(found[1], np.full(ITEMS, 4.5)) and np.array_equal(old[:, 1], second)
+    assert old[[0, 64], 2:].tolist() == [[1, 4.5], [1, 4.5]]
