@@ -30,6 +30,7 @@ from gpu.compute_unit.wave.lane_values import (
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.generation import Generation
 from gpu.isa.encoding.operands import FLAT_SCRATCH, NO_BASE, offset_of
+from gpu.isa.execution.instruction_writer import NotImplementedInstruction
 from gpu.isa.instruction import Instruction
 from gpu.isa.wave_registers import M0
 from gpu.wave_size import LANES
@@ -268,8 +269,9 @@ class Buffer:
     """A V#: where a buffer is and how its elements lie.
 
     ``by_index``: whether NUM_RECORDS counts records, and the index is compared with it, for a
-    buffer with a stride; else it counts bytes. None: if it is swizzled (GCN3 and Vega instruction
-    set architectures, "Buffer resource descriptor").
+    buffer with a stride; else it counts bytes. None: if it is swizzled, as on GFX8, which alone has
+    elements of other sizes than 4 bytes (GCN3 and Vega instruction set architectures, "Buffer
+    resource descriptor").
     """
 
     __slots__ = ("base", "by_index", "element", "index_stride", "records", "stride", "swizzled")
@@ -280,7 +282,7 @@ class Buffer:
         self.swizzled = bool(words[1] >> 31)
         self.by_index = bool(self.stride) and (self.swizzled if by_index is None else by_index)
         self.records = words[2]
-        self.element = 2 << (words[3] >> 19 & 3)
+        self.element = 2 << (words[3] >> 19 & 3) if by_index is None else 4
         self.index_stride = 8 << (words[3] >> 21 & 3)
 
     def parts(
@@ -310,12 +312,17 @@ class Buffer:
         """The first ``size`` bytes of some lanes.
 
         A swizzled access of more than one element is cut into dwords, or into bytes when they
-        are not aligned.
+        are not aligned. What becomes of a dword in elements of 2 bytes is not documented: raises
+        NotImplementedInstruction.
         """
         base = np.uint64(self.base + scalar & (1 << 48) - 1)
         if not self.swizzled:
             return [AccessPart(base + offsets + index * np.uint64(self.stride), size, rows)]
         piece = _piece(offsets, size)
+        if size > self.element == 2:
+            raise NotImplementedInstruction(
+                f"not implemented: {size} bytes at once in a swizzled buffer of 2-byte elements"
+            )
         return [
             AccessPart(base + self._swizzle(index, offsets + np.uint64(first)), piece, rows, first)
             for first in range(0, size, piece)

@@ -11,6 +11,7 @@ from gpu.compute_unit.memory_ops.access_shape import movement_of
 from gpu.compute_unit.wave.lane_values import LaneError, lanes_of
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.generation import Generation
+from gpu.isa.execution.instruction_writer import NotImplementedInstruction
 from gpu.memory.flat_memory import FlatMemory
 from gpu.wave_size import LANES
 from runtime.types.atomic_op import AtomicOp
@@ -341,6 +342,28 @@ def test_an_atomic_of_two_dwords_has_them_both_or_none() -> None:
     assert get_pair(wave, 6).tolist() == [*pairs[:12].tolist(), *[0] * 52]
     after = np.frombuffer(memory.read(address, 512), np.uint64)
     assert after[12:].tolist() == pairs[12:].tolist()
+
+
+@pytest.mark.parametrize("generation", Generation)
+@pytest.mark.parametrize("name", ["ushort", "dword"])
+def test_elements_of_two_bytes(name: str, generation: Generation) -> None:
+    """GFX8 has them, and nothing says what a dword in them is; on GFX9 all have 4 bytes."""
+    memory = FlatMemory()
+    address, data = _filled(memory, 64 * 64)
+    wave = wavefront(0, memory, 0, generation)
+    wave.sgprs[8:12] = [address & 0xFFFF_FFFF, address >> 32 | SWIZZLED, 1 << 20, ADD_TID | 3 << 21]
+    fields = {"vdata": 6, "srsrc": 2, "soffset": 128, "offset": 4}
+    done = operation("MUBUF", f"buffer_load_{name}", generation=generation, **fields)
+    two = generation is Generation.GFX8
+    if two and name == "dword":
+        with pytest.raises(NotImplementedInstruction, match=r"4 bytes at once .* 2-byte elements"):
+            done.execute(wave)
+        return
+    perform(done, wave, memory)
+    size = 2 if name == "ushort" else 4
+    places = 256 + (2 if two else 4) * WAVE
+    expected = [int.from_bytes(data[place : place + size], "little") for place in places]
+    assert wave.vgprs[6].tolist() == expected
 
 
 @pytest.mark.parametrize("name, size", [("ubyte", 1), ("ushort", 2), ("dword", 4), ("dwordx3", 12)])
