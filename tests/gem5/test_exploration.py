@@ -29,8 +29,8 @@ CLEAN = {
     "MOESI_CMP_directory with two agents": (Bounds(agents=2, locations=1), 444_265),
 }
 BOUNDED = (
-    (Bounds(caches=1, lines=2, locations=1), 3, 26_268),
-    (Bounds(lines=2, locations=1), 1, 32_774),
+    (Bounds(caches=1, lines=2, locations=1), 3, 52_535),
+    (Bounds(lines=2, locations=1), 1, 65_547),
     (Bounds(locations=1, engines=True), 3, 731_734),
 )
 """Systems of MOESI_CMP_directory in which unblocks pile up: how many messages may be under way."""
