@@ -98,6 +98,7 @@ machine(MachineType:L2Cache, "Told of the first two fills of the cache above")
 """
 
 
+@pytest.mark.explore
 def test_caches_that_are_linked_to_others_are_not_alike(tmp_path: Path) -> None:
     """What is below them does not take the other's place with them."""
     protocol = edited(tmp_path, LINK, LINK_OUT, TELL, DATA, machine=BELOW)
@@ -116,7 +117,11 @@ LAST = declaring('Addr last;\n  bool seen, default="false";')
 
 
 @pytest.mark.parametrize(
-    ("edits", "steps"), [((BITS, ODD_LINE), 5), ((LAST, DOWN), 15)], ids=["a bit", "an order"]
+    ("edits", "steps"),
+    [
+        pytest.param((BITS, ODD_LINE), 5, id="a bit"),
+        pytest.param((LAST, DOWN), 15, id="an order", marks=pytest.mark.explore),
+    ],
 )
 def test_lines_that_a_protocol_tells_apart_are_not_alike(
     edits: tuple[Edit, ...], steps: int, tmp_path: Path
@@ -161,6 +166,7 @@ def test_old_values_are_kept_apart_where_data_are_asserted_to_be_equal(tmp_path:
     assert found.finding.kind is FindingKind.ERROR
 
 
+@pytest.mark.explore
 def test_what_is_equal_stays_so_where_states_keep_all_values(tmp_path: Path) -> None:
     protocol = edited(tmp_path, HISTORY, stores_twice("DataBlk", EQUAL), ACCESS)
     assert explore(protocol, Bounds(), SMALL).verdict is Verdict.EXHAUSTED
