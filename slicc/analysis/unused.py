@@ -13,6 +13,7 @@ from slicc.analysis.rule import Findings, finding
 from slicc.check.enum_uses import bodies_of
 from slicc.diagnostics.model import Diagnostic, Label
 from slicc.ir.walk import expressions_in, statements_in
+from slicc.text.wording import first_few
 
 SLUGS = ("unused-type", "unused-field", "unused-message-type")
 _READ_BY_RUNTIME = frozenset({"addr", "Destination", "MessageSize"})
@@ -169,12 +170,11 @@ def _one_finding(
 ) -> Iterator[Diagnostic]:
     if not left:
         return
-    names = ", ".join(f"`{each.name}`" for each in left[:_SHOWN])
-    more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+    names = first_few([f"`{each.name}`" for each in left], _SHOWN)
     several = "s" if len(left) > 1 else ""
     yield finding(
         slug,
-        f"nothing reads or sets the {what}{several} {names}{more} of {owner}",
+        f"nothing reads or sets the {what}{several} {names} of {owner}",
         left[0].span,
         "never used",
         secondary=[Label(each.span, "nor this one") for each in left[1:_SHOWN]],

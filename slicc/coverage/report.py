@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from slicc.coverage.cells import Cell, Cells, Status
 from slicc.text.data import json_text
+from slicc.text.wording import first_few
 
 SCHEMA = "gpu-tester.cells/1"
 _SHOWN = 6
@@ -58,9 +59,7 @@ def never_hit(cells: Cells) -> Iterator[str]:
 
 
 def _some(found: list[Cell]) -> str:
-    shown = ", ".join(f"({state}, {event})" for state, event in found[:_SHOWN])
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"{shown}{more}"
+    return first_few([f"({state}, {event})" for state, event in found], _SHOWN)
 
 
 def as_json(cells: Cells) -> str:

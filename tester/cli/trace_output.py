@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from runtime.controller.source_location import transition_location
 from slicc.text.terminal import printable_lines
+from slicc.text.wording import first_few
 from tester.diagnosis.events.system_inspection import controller_name
 from tester.errors import ConfigError
 
@@ -55,9 +56,5 @@ class Tracer:
         """That the line was never touched, and which ones were; empty if it was."""
         if self._wanted is None or self._wanted in self._lines:
             return ""
-        known = sorted(self._lines)
-        shown = ", ".join(f"{line:#x}" for line in known[:_SHOWN])
-        more = f" and {len(known) - _SHOWN:,} more" if len(known) > _SHOWN else ""
-        return (
-            f"no transition of line {self._wanted:#x}; there were some of {shown or 'none'}{more}"
-        )
+        known = first_few([f"{line:#x}" for line in sorted(self._lines)], _SHOWN)
+        return f"no transition of line {self._wanted:#x}; there were some of {known or 'none'}"

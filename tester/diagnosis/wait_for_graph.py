@@ -118,11 +118,8 @@ def _agent(
             what = Role.NAMES[request.role]
         if request.addresses:
             wait = "no answer" if unanswered else "accepted, not complete"
-            shown = ", ".join(
-                f"{request.addresses[i]:#x} (lane {request.lanes[i]})" for i in open_lanes[:3]
-            )
-            more = f" and {len(open_lanes) - 3} more" if len(open_lanes) > 3 else ""
-            text.append(f"  {what} {shown}{more}: issued {request.issued:,}, {wait}")
+            shown = [f"{request.addresses[i]:#x} (lane {request.lanes[i]})" for i in open_lanes]
+            text.append(f"  {what} {first_few(shown, 3)}: issued {request.issued:,}, {wait}")
             for index in open_lanes:
                 lines.setdefault(request.addresses[index] & -line_size)
         else:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from gpu.code_object.errors import CompileError
+from slicc.text.wording import first_few
 
 PACKAGE: Final = "rocm-device-libs"
 """Of Debian and Ubuntu; other distributions call it much the same."""
@@ -63,8 +64,7 @@ def missing_text(source: Path, undefined: list[str]) -> str:
     images = [name for name in undefined if _IMAGE in name]
     if images:
         return f"{source}: {images[0]}: images are not modelled, with device libraries or without"
-    more = len(undefined) - _MOST_NAMED
-    names = ", ".join(undefined[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    names = first_few(undefined, _MOST_NAMED)
     return (
         f"{source}: no device libraries were found, which have {names}; install them "
         f"(Debian and Ubuntu: {PACKAGE}), or name their folder with {OPTION}"

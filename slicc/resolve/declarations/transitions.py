@@ -17,6 +17,7 @@ from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import TypeSymbol, did_you_mean
 from slicc.resolve.scope.uses import NameKind
 from slicc.syntax import nodes as syntax
+from slicc.text.wording import first_few
 
 STALL_ACTION = "z_stall"
 
@@ -183,10 +184,9 @@ def _report_duplicate(
     first: syntax.Transition,
     pairs: list[str],
 ) -> None:
-    shown = ", ".join(pairs[:4]) + (f" and {len(pairs) - 4} more" if len(pairs) > 4 else "")
     scope.sink.error(
         "duplicate-transition",
-        f"machine `{scope.name}` has two transitions for {shown}",
+        f"machine `{scope.name}` has two transitions for {first_few(pairs, 4)}",
         node.states.span.to(node.events.span),
         "second one",
         secondary=[Label(first.states.span.to(first.events.span), "first one")],

@@ -13,6 +13,7 @@ from slicc.ir import type_rules
 from slicc.resolve.scope.scopes import GlobalScope, MachineScope
 from slicc.resolve.scope.symbols import CallTarget, FunctionSymbol, Overload
 from slicc.source import Span
+from slicc.text.wording import first_few
 
 _LISTED = 8
 """Names in one warning."""
@@ -54,11 +55,9 @@ def report_externals(scope: GlobalScope) -> None:
     }
     for kind, names in scope.externals.items():
         label, headline = texts[kind]
-        shown = ", ".join(f"`{name}`" for name in list(names)[:_LISTED])
-        more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
         scope.sink.warning(
             kind,
-            headline.format(shown + more),
+            headline.format(first_few([f"`{name}`" for name in names], _LISTED)),
             next(iter(names.values())),
             label,
             help="a prelude file (`--prelude FILE`) can say what it does",
