@@ -18,7 +18,7 @@ from slicc.text.data import json_text
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
 from tester.exploration.invariants.language import Invariant
-from tester.exploration.native_search import Choice
+from tester.exploration.native_search import Choice, Rules
 from tester.exploration.native_words import BEFOREHAND, FindingKind, SearchEnd
 from tester.exploration.operations import OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
@@ -198,6 +198,12 @@ def summary(found: Exploration) -> str:
     )
 
 
+def not_judged(rules: Rules) -> str:
+    """Of a search that was complete, but had too many steps for `NativeSearch.stuck`."""
+    steps = f"more than {rules.most_edges:,} steps"
+    return f"that requests can always be completed was not judged: {steps}"
+
+
 def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
     """The word, and what stands behind it."""
     if found.finding is not None:
@@ -213,8 +219,7 @@ def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
             within = f" within the bound of {found.rules.bound} messages"
         text = f"clean{within}; a state was left out with probability {chance:.1g}"
         if not found.completion_judged:
-            text += "; that requests can always be completed was not judged: "
-            text += f"more than {found.rules.most_edges:,} steps"
+            text += f"; {not_judged(found.rules)}"
         return "EXHAUSTED", text
     return "LIMIT", _limit(found, namer)
 

@@ -29,7 +29,7 @@ from tester.exploration.exploration import (
 )
 from tester.exploration.native_search import NativeSearch, Rules, Statistics, build
 from tester.exploration.native_words import FindingKind, SearchEnd
-from tester.exploration.report import Namer, omission_probability
+from tester.exploration.report import Namer, not_judged, omission_probability
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.script import Script
 
@@ -147,10 +147,7 @@ def as_lines(name: str, found: EveryRun, namer: Namer) -> Iterator[str]:
     if found.refusal:
         yield f"  the search stopped: {found.refusal}"
     if found.whole and not found.completion_judged:
-        yield (
-            "  that requests can always be completed was not judged: "
-            f"more than {found.rules.most_edges:,} steps"
-        )
+        yield f"  {not_judged(found.rules)}"
     yield from _run(found, namer)
 
 

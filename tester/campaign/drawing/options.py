@@ -1,6 +1,6 @@
 """What a run is asked for: all that its legs depend on, besides their numbers.
 
-Invariant: numbers are within their limits, whoever asks: a command line or a program.
+Invariant: numbers are within their limits, from a command line and from a program alike.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from tests.planted.bugs import BUGS
 from tests.tester.exploration.systems import SMALL, hunted, protocol, searched
 
 NEVER_WAKES = Bug(
-    "msi-directory-wakes-nobody",
+    "msi-new-owner-wakes-nothing",
     BugClass.LOST_COMPLETION,
     "MSI-dir.sm",
     "What waits for a line of a new owner is never tried again.",
