@@ -159,18 +159,24 @@ def load(directory: Path, monkeypatch: pytest.MonkeyPatch, **parts: str) -> Load
 
 
 def run(
-    protocol: LoadedProtocol, reaches: Sequence[str], verdict: str = "", legs: int = 3
+    protocol: LoadedProtocol,
+    reaches: Sequence[str],
+    verdict: str = "",
+    legs: int = 3,
+    **parameters: object,
 ) -> list[Summary]:
+    """``parameters``: of the machine, besides what the legs draw."""
     engine = native_engine(protocol).native
     assert engine is not None
     sampler = random.Random(1)
+    fixed = {f"machine.L1Cache.parameters.{name}": each for name, each in parameters.items()}
     reached: set[str] = set()
     summaries = []
     for _ in range(legs):
         options = Options(
             sampler.randrange(1 << 30),
             60,
-            assignments={"machine.L1Cache.count": 1},
+            assignments={"machine.L1Cache.count": 1, **fixed},
             leg_episodes=60,
         )
         campaign = Campaign(protocol, options)

@@ -1,166 +1,227 @@
-"""Small protocols around one class of the library each run alike on both engines."""
+"""Small protocols around classes of the library run alike on both engines.
+
+What needs no states of its own is in one protocol, compiled once: its parameter ``which`` selects
+what is done when a line is filled, loaded and stored to.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from protocols.loader import LoadedProtocol
 from runtime.native.plan import Capacities
 from tester.native import leg as native_leg
 from tests.runtime.native.composed import compare, plans_of
-from tests.sampling import sampled
-from tests.tester.native.solo import check, load
+from tests.tester.native.solo import check, load, run
 
-PERSISTENT = """
-  structure(PersistentTable, external="yes") {
-    void persistentRequestLock(Addr, MachineID, AccessType);
-    void persistentRequestUnlock(Addr, MachineID);
-    bool okToIssueStarving(Addr, MachineID); MachineID findSmallest(Addr);
-    AccessType typeOfSmallest(Addr); void markEntries(Addr); bool isLocked(Addr);
-    int countStarvingForAddress(Addr); int countReadStarvingForAddress(Addr); }
-"""
-PERFECT = """
-  structure(Sheet, interface="AbstractCacheEntry", main="false") { int uses, default="7"; }
-  structure(PerfectCacheMemory, external="yes") {
-    void allocate(Addr); void deallocate(Addr); Sheet lookup(Addr); bool isTagPresent(Addr); }
-"""
-CYCLES = "Cycles intToCycles(int c);"
-TIMER_PORT = """
-  in_port(timer_in, Addr, timer, rank=2) {
-    if (timer_in.isReady(clockEdge())) {
-      Addr a := timer.nextAddress();
-      trigger(Event:Ring, a, getEntry(a), TBEs[a]); } }
-"""
+
+@dataclass(frozen=True)
+class Use:
+    """Statements around the class. ``verdict``: what every leg ends in, if it is not to pass."""
+
+    fill: str = ""
+    load: str = ""
+    store: str = ""
+    verdict: str = ""
+
+
+LIBRARY = {
+    "parameters": "int which := 0; CacheMemory * marks;",
+    "types": """
+      structure(PersistentTable, external="yes") {
+        void persistentRequestLock(Addr, MachineID, AccessType);
+        void persistentRequestUnlock(Addr, MachineID);
+        bool okToIssueStarving(Addr, MachineID); MachineID findSmallest(Addr);
+        AccessType typeOfSmallest(Addr); void markEntries(Addr); bool isLocked(Addr);
+        int countStarvingForAddress(Addr); int countReadStarvingForAddress(Addr); }
+      structure(Sheet, interface="AbstractCacheEntry", main="false") { int uses, default="7"; }
+      structure(PerfectCacheMemory, external="yes") {
+        void allocate(Addr); void deallocate(Addr); Sheet lookup(Addr); bool isTagPresent(Addr); }
+      structure(BoolVec, external="yes") {
+        bool at(int), return_by_ref="yes"; void clear(); void resize(int); int size(); }""",
+    "entry": """
+      int seen; int stores; BoolVec flags; Set numbers;
+      void setInHtmReadSet(bool), external="yes"; bool getInHtmReadSet(), external="yes";
+      void setInHtmWriteSet(bool), external="yes"; bool getInHtmWriteSet(), external="yes";
+      void invalidateEntry() { stores := 0; }""",
+    "objects": """
+      PersistentTable table; PerfectCacheMemory sheets, template="<L1Cache_Sheet>";""",
+    "functions": """
+      int countBoolVec(BoolVec v); NodeID intToID(int v);
+      Sheet getSheet(Addr a), return_by_pointer="yes" { return sheets.lookup(a); }
+      Entry getMark(Addr a), return_by_pointer="yes" {
+        return static_cast(Entry, "pointer", marks.lookup(a)); }""",
+}
+USES = {
+    "nothing at all": Use(),
+    # Loads starve until a store comes, and what they find out is kept in the line.
+    "a persistent table": Use(
+        load="""
+          bool free := table.isLocked(address) == false;
+          assert(table.okToIssueStarving(address, machineID) == free);
+          if (free) {
+            table.persistentRequestLock(address, machineID, AccessType:Write);
+            assert(table.typeOfSmallest(address) == AccessType:Write);
+            assert(table.findSmallest(address) == machineID);
+            assert(table.countReadStarvingForAddress(address) == 0);
+            table.markEntries(address); }
+          cache_entry.seen := table.countStarvingForAddress(address);""",
+        store="""
+          if (table.isLocked(address)) {
+            assert(cache_entry.seen == 1);
+            table.persistentRequestUnlock(address, machineID); }""",
+    ),
+    "the smallest where nobody starves": Use(
+        fill="assert(table.findSmallest(address) == machineID);", verdict="not_allocated"
+    ),
+    "its access where nobody starves": Use(
+        fill="assert(table.typeOfSmallest(address) == AccessType:Read);", verdict="not_allocated"
+    ),
+    # Uses of a line are counted in a sheet of its own, which every third store throws away.
+    "a perfect cache": Use(
+        load="""
+          Sheet sheet := getSheet(address);
+          assert(sheet.uses >= 7);
+          sheet.uses := sheet.uses + 1;
+          assert(sheets.isTagPresent(address));""",
+        store="""
+          getSheet(address).uses := getSheet(address).uses + 1;
+          if (sheets.lookup(address).uses > 9) {
+            sheets.deallocate(address);
+            assert(sheets.isTagPresent(address) == false);
+            sheets.allocate(address);
+            assert(getSheet(address).uses == 7); }""",
+    ),
+    # Stores are counted in a cache of marks. The fourth store of any line aborts: what was
+    # written in the transaction starts again. Loads of lines with two stores commit.
+    "transactions in a cache": Use(
+        load="""
+          if (is_valid(getMark(address)) && getMark(address).stores == 2) {
+            getMark(address).setInHtmReadSet(true);
+            marks.htmCommitTransaction();
+            assert(getMark(address).getInHtmReadSet() == false);
+            assert(getMark(address).getInHtmWriteSet() == false);
+            assert(getMark(address).stores == 2); }""",
+        store="""
+          if (marks.isTagPresent(address) == false && marks.cacheAvail(address)) {
+            marks.allocateVoid(address, new Entry); }
+          Entry mark := getMark(address);
+          if (is_valid(mark)) {
+            mark.changePermission(AccessPermission:Read_Write);
+            mark.setInHtmWriteSet(true);
+            mark.stores := mark.stores + 1;
+            if (mark.stores == 4) {
+              marks.htmAbortTransaction();
+              assert(mark.stores == 0); } }""",
+    ),
+    # Stores are noted in flags and sets of the line, which grow and start again.
+    "flags and large sets": Use(
+        fill="cache_entry.flags.resize(3); cache_entry.numbers.setSize(900);",
+        store="""
+          int size := cache_entry.flags.size();
+          cache_entry.flags.at(size - 1) := true;
+          cache_entry.numbers.add(intToID(size * 7));
+          cache_entry.flags.resize(size + 1);
+          if (size > 70) {
+            assert(countBoolVec(cache_entry.flags) == size - 2);
+            cache_entry.flags.resize(3); cache_entry.numbers.clear(); }""",
+        load="""
+          int length := cache_entry.flags.size();
+          assert(cache_entry.flags.at(length - 1) == false);
+          assert(cache_entry.numbers.count() == countBoolVec(cache_entry.flags) || length == 3);
+          BoolVec copy := cache_entry.flags;
+          copy.at(0) := copy.at(0) == false;
+          assert(copy.at(0) != cache_entry.flags.at(0));""",
+    ),
+    "a flag beyond the end": Use(
+        fill="cache_entry.flags.resize(3); cache_entry.flags.at(3) := true;", verdict="index_range"
+    ),
+    "too many flags": Use(fill="cache_entry.flags.resize(1025);", verdict="index_range"),
+    "too large a set": Use(fill="cache_entry.numbers.setSize(1025);", verdict="index_range"),
+    "a load empties the line": Use(load="cache_entry.DataBlk.clear();"),
+}
+NUMBERS = {name: number for number, name in enumerate(USES)}
+
+
+@pytest.fixture(scope="module")
+def uses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedProtocol]:
+    """All of them; each action has a branch for each use."""
+    bodies = {
+        "on_fill": [(n, use.fill) for n, use in enumerate(USES.values())],
+        "on_load": [(n, use.load) for n, use in enumerate(USES.values())],
+        "on_store": [(n, use.store) for n, use in enumerate(USES.values())],
+    }
+    actions = ""
+    for hook, branches in bodies.items():
+        text = " ".join(f"if (which == {n}) {{ {body} }}" for n, body in branches if body)
+        actions += f'action(u_{hook}, "{hook}") {{ {text} }}'
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield load(
+            tmp_path_factory.mktemp("uses"),
+            monkeypatch,
+            **LIBRARY,
+            actions=actions,
+            **{hook: f"u_{hook};" for hook in bodies},
+        )
+
+
+@pytest.mark.parametrize("use", [use for use in USES if use != "a load empties the line"])
+def test_uses_of_the_library(use: str, uses: LoadedProtocol) -> None:
+    verdict = USES[use].verdict
+    run(uses, [] if verdict else ["Load", "Store", "Filled"], verdict, which=NUMBERS[use])
+
+
+def test_values_that_mean_nothing(uses: LoadedProtocol) -> None:
+    """Answers of a protocol that stores nothing are counted, their values are not checked."""
+    which = NUMBERS["a load empties the line"]
+    with pytest.raises(AssertionError, match=r"wrong|stale|foreign|lost"):
+        run(uses, [], which=which)
+    blind = replace(
+        uses,
+        written=structs.replace(uses.written, values=False),
+        description=structs.replace(uses.description, values=False),
+    )
+    for summary in run(blind, ["Load", "Store"], which=which):
+        assert summary.episodes == 60
+        assert not summary.flushed
+
+
 TIMER = {
+    "parameters": "bool twice := false;",
     "events": "Ring;",
     "states": "H, AccessPermission:Read_Write;",
     "objects": "TimerTable timer;",
-    "functions": CYCLES,
+    "functions": "Cycles intToCycles(int c);",
     "after_store": ", H",
     "on_store": "t_set;",
-    "ports": TIMER_PORT,
+    "ports": """
+      in_port(timer_in, Addr, timer, rank=2) {
+        if (timer_in.isReady(clockEdge())) {
+          Addr a := timer.nextAddress();
+          trigger(Event:Ring, a, getEntry(a), TBEs[a]); } }""",
+    "actions": """
+      action(t_set, "t") {
+        assert(timer.isSet(address) == false);
+        timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30)));
+        if (twice) { timer.set(address, clockEdge()); } }
+      action(u_unset, "u") { timer.unset(address); wakeUpAllBuffers(address); }""",
+    "transitions": """
+      transition(H, Ring, V) { u_unset; }
+      transition(H, {Load, Store}) { z_wait; }""",
 }
 
 
-def test_nothing_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(tmp_path, monkeypatch, ["Load", "Store", "Filled"])
-
-
 def test_timers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that was stored to is left alone until its alarm rings."""
-    check(
-        tmp_path,
-        monkeypatch,
-        ["Ring"],
-        **TIMER,
-        actions="""
-          action(t_set, "t") {
-            assert(timer.isSet(address) == false);
-            timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30))); }
-          action(u_unset, "u") { timer.unset(address); wakeUpAllBuffers(address); }""",
-        transitions="""
-          transition(H, Ring, V) { u_unset; }
-          transition(H, {Load, Store}) { z_wait; }""",
-    )
-
-
-def test_an_alarm_is_set_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check(
-        tmp_path,
-        monkeypatch,
-        [],
-        "already_allocated",
-        **TIMER,
-        actions="""
-          action(t_set, "t") {
-            timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30)));
-            timer.set(address, clockEdge()); }""",
-        transitions="transition(H, {Load, Store, Ring}) { z_wait; }",
-    )
-
-
-def test_persistent_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loads starve until a store comes, and what they find out is kept in the line."""
-    check(
-        tmp_path,
-        monkeypatch,
-        ["Store"],
-        types=PERSISTENT,
-        objects="PersistentTable table;",
-        entry="int seen;",
-        on_load="p_lock;",
-        on_store="q_unlock;",
-        actions="""
-          action(p_lock, "p") {
-            bool free := table.isLocked(address) == false;
-            assert(table.okToIssueStarving(address, machineID) == free);
-            if (free) {
-              table.persistentRequestLock(address, machineID, AccessType:Write);
-              assert(table.typeOfSmallest(address) == AccessType:Write);
-              assert(table.findSmallest(address) == machineID);
-              assert(table.countReadStarvingForAddress(address) == 0);
-              table.markEntries(address); }
-            cache_entry.seen := table.countStarvingForAddress(address); }
-          action(q_unlock, "q") {
-            if (table.isLocked(address)) {
-              assert(cache_entry.seen == 1);
-              table.persistentRequestUnlock(address, machineID); } }""",
-    )
-
-
-@pytest.mark.parametrize(
-    "call, verdict",
-    sampled(
-        [
-            ("table.findSmallest(address) == machineID", "not_allocated"),
-            ("table.typeOfSmallest(address) == AccessType:Read", "not_allocated"),
-        ],
-        2,
-    ),
-)
-def test_nobody_starves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, verdict: str
-) -> None:
-    check(
-        tmp_path,
-        monkeypatch,
-        [],
-        verdict,
-        types=PERSISTENT,
-        objects="PersistentTable table;",
-        on_fill="p_look;",
-        actions=f'action(p_look, "p") {{ assert({call}); }}',
-    )
-
-
-def test_perfect_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Uses of a line are counted in a sheet of its own, which every third store throws away."""
-    check(
-        tmp_path,
-        monkeypatch,
-        ["Load", "Store"],
-        types=PERFECT,
-        objects='PerfectCacheMemory sheets, template="<L1Cache_Sheet>";',
-        on_load="c_count;",
-        on_store="c_count; d_drop;",
-        functions="""
-          Sheet getSheet(Addr a), return_by_pointer="yes" { return sheets.lookup(a); }""",
-        actions="""
-          action(c_count, "c") {
-            Sheet sheet := getSheet(address);
-            assert(sheet.uses >= 7);
-            sheet.uses := sheet.uses + 1;
-            assert(sheets.isTagPresent(address)); }
-          action(d_drop, "d") {
-            if (sheets.lookup(address).uses > 9) {
-              sheets.deallocate(address);
-              assert(sheets.isTagPresent(address) == false);
-              sheets.allocate(address);
-              assert(getSheet(address).uses == 7); } }""",
-    )
+    """A line that was stored to is left alone until its alarm rings. Then it is set twice."""
+    protocol = load(tmp_path, monkeypatch, **TIMER)
+    run(protocol, ["Ring"])
+    run(protocol, [], "already_allocated", twice=True)
 
 
 @pytest.mark.slow
@@ -205,46 +266,6 @@ def test_more_ports_than_bits_of_a_word(tmp_path: Path, monkeypatch: pytest.Monk
             + " ".join(f"transition(Q{i}, Pass{j}) {{ w_wait{j}; }}" for j in queues if j != i)
             for i in queues
         ),
-    )
-
-
-def test_transactions_in_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stores are counted in a cache of marks. The fourth store of any line aborts: what was
-    written in the transaction starts again. Loads of lines with two stores commit."""
-    check(
-        tmp_path,
-        monkeypatch,
-        ["Load", "Store"],
-        parameters="CacheMemory * marks;",
-        entry="""
-          int stores;
-          void setInHtmReadSet(bool), external="yes"; bool getInHtmReadSet(), external="yes";
-          void setInHtmWriteSet(bool), external="yes"; bool getInHtmWriteSet(), external="yes";
-          void invalidateEntry() { stores := 0; }""",
-        functions="""
-          Entry getMark(Addr a), return_by_pointer="yes" {
-            return static_cast(Entry, "pointer", marks.lookup(a)); }""",
-        on_load="c_commit;",
-        on_store="c_count;",
-        actions="""
-          action(c_commit, "cc") {
-            if (is_valid(getMark(address)) && getMark(address).stores == 2) {
-              getMark(address).setInHtmReadSet(true);
-              marks.htmCommitTransaction();
-              assert(getMark(address).getInHtmReadSet() == false);
-              assert(getMark(address).getInHtmWriteSet() == false);
-              assert(getMark(address).stores == 2); } }
-          action(c_count, "c") {
-            if (marks.isTagPresent(address) == false && marks.cacheAvail(address)) {
-              marks.allocateVoid(address, new Entry); }
-            Entry mark := getMark(address);
-            if (is_valid(mark)) {
-              mark.changePermission(AccessPermission:Read_Write);
-              mark.setInHtmWriteSet(true);
-              mark.stores := mark.stores + 1;
-              if (mark.stores == 4) {
-                marks.htmAbortTransaction();
-                assert(mark.stores == 0); } } }""",
     )
 
 
@@ -407,7 +428,7 @@ def test_prefetchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PROXY = {
-    "parameters": "MessageBuffer * prefetchQueue;",
+    "parameters": "bool unasked := false; MessageBuffer * prefetchQueue;",
     "events": "Wanted;",
     "objects": """
       RubyPrefetcherProxy proxy, constructor="this, nullptr, m_prefetchQueue_ptr";""",
@@ -427,7 +448,8 @@ PROXY = {
         proxy.notifyPfHit(in_msg.getRequestPtr(), true, cache_entry.DataBlk);
         proxy.notifyPfMiss(in_msg.getRequestPtr(), true, cache_entry.DataBlk); } }
       action(e_evict, "e") { peek(mandatory_in, RubyRequest) {
-        proxy.notifyPfEvict(address, false, getRequestorID(in_msg.getRequestPtr())); } }
+        proxy.notifyPfEvict(address, false, getRequestorID(in_msg.getRequestPtr())); }
+        if (unasked) { proxy.completePrefetch(address); } }
       action(w_wanted, "w") {
         prefetch_in.dequeue(clockEdge()); proxy.completePrefetch(address); }""",
     "transitions": "transition({I, W, V}, Wanted) { w_wanted; }",
@@ -436,8 +458,10 @@ PROXY = {
 
 def test_a_prefetcher_behind_a_queue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every store pretends an eviction, every load a miss: the prefetcher asks for the line that
-    went last, one at a time."""
-    check(tmp_path, monkeypatch, ["Wanted"], **PROXY)
+    went last, one at a time. Then a prefetch is completed that it did not ask for."""
+    protocol = load(tmp_path, monkeypatch, **PROXY)
+    run(protocol, ["Wanted"])
+    run(protocol, [], "bad_callback", unasked=True)
 
 
 def test_each_prefetcher_has_a_queue_of_its_own(
@@ -448,64 +472,3 @@ def test_each_prefetcher_has_a_queue_of_its_own(
     several = protocol.description.override({"machine.L1Cache.count": 4})
     plans.read_off(several)
     assert compare(plans, several)
-
-
-def test_what_a_prefetcher_did_not_ask_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = {**PROXY, "on_store": "e_evict; n_never;"}
-    parts["actions"] += 'action(n_never, "n2") { proxy.completePrefetch(address); }'
-    check(tmp_path, monkeypatch, [], "bad_callback", **parts)
-
-
-def test_vectors_of_flags_and_large_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stores are noted in flags and sets of the line, which grow and start again."""
-    check(
-        tmp_path,
-        monkeypatch,
-        ["Load", "Store"],
-        types="""
-          structure(BoolVec, external="yes") {
-            bool at(int), return_by_ref="yes"; void clear(); void resize(int); int size(); }""",
-        entry="BoolVec flags; Set numbers;",
-        functions="int countBoolVec(BoolVec v); NodeID intToID(int v);",
-        on_fill="i_init;",
-        on_load="r_read;",
-        on_store="w_write;",
-        actions="""
-          action(i_init, "i") {
-            cache_entry.flags.resize(3); cache_entry.numbers.setSize(900); }
-          action(w_write, "w") {
-            int size := cache_entry.flags.size();
-            cache_entry.flags.at(size - 1) := true;
-            cache_entry.numbers.add(intToID(size * 7));
-            cache_entry.flags.resize(size + 1);
-            if (size > 70) {
-              assert(countBoolVec(cache_entry.flags) == size - 2);
-              cache_entry.flags.resize(3); cache_entry.numbers.clear(); } }
-          action(r_read, "r") {
-            int size := cache_entry.flags.size();
-            assert(cache_entry.flags.at(size - 1) == false);
-            assert(cache_entry.numbers.count() == countBoolVec(cache_entry.flags) || size == 3);
-            BoolVec copy := cache_entry.flags;
-            copy.at(0) := copy.at(0) == false;
-            assert(copy.at(0) != cache_entry.flags.at(0)); }""",
-    )
-
-
-@pytest.mark.parametrize(
-    "call", sampled(["flags.at(3) := true", "flags.resize(1025)", "numbers.setSize(1025)"], 3)
-)
-def test_flags_and_sets_have_bounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    check(
-        tmp_path,
-        monkeypatch,
-        [],
-        "index_range",
-        types="""
-          structure(BoolVec, external="yes") {
-            bool at(int), return_by_ref="yes"; void clear(); void resize(int); int size(); }""",
-        entry="BoolVec flags; Set numbers;",
-        on_fill="i_init;",
-        actions=f'action(i_init, "i") {{ cache_entry.flags.resize(3); cache_entry.{call}; }}',
-    )
