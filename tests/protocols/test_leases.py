@@ -10,6 +10,7 @@ the protocol's library adds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -142,17 +143,17 @@ def leases(
     return load_protocol(str(directory / "MI.slicc"), native=True)
 
 
-def failing(protocol: LoadedProtocol, engine: object, legs: int) -> list[int]:
+def failing(protocol: LoadedProtocol, engine: object, legs: int) -> Iterator[int]:
     campaign = Campaign(protocol, Options(1, 100_000), engine)  # type: ignore[arg-type]
     numbers = range(legs)
-    return [n for n in numbers if campaign.run_leg(campaign.plan(n).leg)[1] is not None]
+    return (n for n in numbers if campaign.run_leg(campaign.plan(n).leg)[1] is not None)
 
 
 def test_leases_pass(tmp_path: Path) -> None:
     protocol = leases(tmp_path)
     native = fast_engine(protocol)
-    assert failing(protocol, native, 16) == []
-    assert failing(protocol, PYTHON, 1) == []
+    assert list(failing(protocol, native, 16)) == []
+    assert list(failing(protocol, PYTHON, 1)) == []
     rules = HandoverRules.of(protocol.description, ["cpu"])
     assert rules.steps[0].early == EarlyRule.NEVER, "a racing load may return an old copy"
 
@@ -167,8 +168,8 @@ def test_a_fence_ends_leases(flag: str, seen: str, tmp_path: Path) -> None:
     programs = [Campaign(protocol, Options(1, 100_000)).plan(n).leg.program for n in range(6)]
     assert not any((program.episode_scope & PLAIN).any() for program in programs)
     native = fast_engine(protocol)
-    assert failing(protocol, native, 12) == []
-    assert failing(protocol, PYTHON, 1) == []
+    assert list(failing(protocol, native, 12)) == []
+    assert list(failing(protocol, PYTHON, 1)) == []
 
 
 def test_fences_are_the_first_and_the_last_action(tmp_path: Path) -> None:
@@ -244,4 +245,4 @@ def test_what_leases_do_not_allow_is_found(what: str, tmp_path: Path) -> None:
         protocol = leases(tmp_path, without='"atomics"')
     else:
         protocol = leases(tmp_path, counted=False)
-    assert failing(protocol, fast_engine(protocol), 12)
+    assert next(failing(protocol, PYTHON, 12), None) is not None

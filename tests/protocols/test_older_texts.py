@@ -105,7 +105,7 @@ def test_a_directory_that_forgets_a_write_is_found(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(f"{ENTRY} := in_msg.DataBlk;", ""), encoding="utf-8")
     protocol = load_protocol(str(path.with_name("MI.slicc")), native=True)
-    assert failures(protocol, fast_engine(protocol), 2) != [None, None]
+    assert failures(protocol, PYTHON, 2) != [None, None]
 
 
 ONE_STATE = [
@@ -126,7 +126,7 @@ def test_an_engine_with_one_state_makes_one_transfer_at_a_time(
     group = protocol.description.agents["dma"].requester
     assert protocol.accepted.get(group) == (Accepted(overlaps=False) if serial else None)
     assert protocol.description.requesters[group].outstanding == (1 if serial else 64)
-    assert failures(protocol, fast_engine(protocol), 5) == [None] * 5
+    assert failures(protocol, PYTHON, 4) == [None] * 4
 
 
 def test_answers_by_address_reach_the_first_engine_alone(tmp_path: Path) -> None:
@@ -137,10 +137,10 @@ def test_answers_by_address_reach_the_first_engine_alone(tmp_path: Path) -> None
     protocol = rewritten(tmp_path, {"MI-dir.sm": [(old, new)]})
     assert answers_one_engine(protocol.info)
     assert not answers_one_engine(load_protocol("MI").info)
-    campaign = Campaign(protocol, Options(1, 1000), fast_engine(protocol))
+    campaign = Campaign(protocol, Options(1, 1000))
     legs = [campaign.plan(number).leg for number in range(12)]
     assert {leg.description.machines["DMA"].count for leg in legs} == {1}
-    assert failures(protocol, fast_engine(protocol), 3) == [None] * 3
+    assert failures(protocol, PYTHON, 3) == [None] * 3
 
 
 def with_notes(order: str) -> list[tuple[str, str]]:

@@ -114,7 +114,7 @@ def test_the_line_overtakes_requests_that_cannot_be_answered(
 def test_without_the_order_of_a_bus_it_fails(seed: int) -> None:
     protocol = shipped("MSI_Snoop")
     for kind, passes in (("bus", True), ("point_to_point", False)):
-        options = Options(seed, 200, assignments={"network.kind": kind})
+        options = Options(seed, 60, assignments={"network.kind": kind})
         campaign = Campaign(protocol, options)
         findings = [campaign.run_leg(plan.leg)[1] for plan in campaign.plans()]
         assert (findings == [None] * len(findings)) == passes, kind

@@ -20,7 +20,7 @@ SYSTEMS = {
     "values": ("MSI", Bounds(), SMALL),
     "two words": ("MSI", Bounds(lines=2, operations=("load", "atomic")), Rules(most_states=9_000)),
     "a bound": ("MSI", Bounds(lines=2, locations=1), Rules(bound=2, most_states=9_000)),
-    "runs to rest": ("MI", Bounds(), replace(SMALL, to_rest=True)),
+    "runs to rest": ("MSI", Bounds(locations=1), replace(SMALL, to_rest=True)),
     "no local steps": (
         "GPU_VIPER",
         Bounds(locations=1, operations=ATOMICS, assignments=WRITE_BACK),
@@ -29,6 +29,7 @@ SYSTEMS = {
 }
 MORE = {
     "a bus": ("MSI_Snoop", Bounds(lines=2, locations=1), SMALL),
+    "engines to rest": ("MI", Bounds(), replace(SMALL, to_rest=True)),
     "engines": ("MI", Bounds(lines=2, locations=1, engines=True), SMALL),
     "two on a port": ("MSI", Bounds(agents=2, locations=1), SMALL),
     "memory at once": ("MSI", Bounds(lines=2, locations=1), replace(SMALL, eager_memory=True)),

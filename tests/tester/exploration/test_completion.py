@@ -56,7 +56,7 @@ def test_a_request_in_circles_is_found(jobs: int, tmp_path: Path) -> None:
     assert (unjudged.verdict, unjudged.completion_judged) == (Verdict.EXHAUSTED, False)
 
 
-@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize("agents", [1, pytest.param(2, marks=pytest.mark.explore)])
 def test_a_request_starves_although_others_are_completed(agents: int, tmp_path: Path) -> None:
     bounds = Bounds(operations=("load", "store"), locations=1, agents=agents)
     found = hunted(STARVES, tmp_path, bounds)

@@ -19,7 +19,7 @@ from tester.exploration.report import (
     trace_lines,
     verdict_line,
 )
-from tester.exploration.small_system import Bounds
+from tester.exploration.small_system import Bounds, small_system
 from tester.scenario.machine_roles import find_roles
 from tests.measured_times import with_times
 from tests.planted.bug import HANG, Bug, BugClass, Edit
@@ -157,11 +157,10 @@ PREFETCHER = Bug(
 
 def test_a_prefetcher_is_refused_where_it_is_used(tmp_path: Path) -> None:
     planted = load_protocol(str(PREFETCHER.plant(tmp_path)), native=True)
-    bounds = Bounds(locations=1)
-    assert explore(planted, bounds, ONCE).verdict is Verdict.EXHAUSTED
-    used = (("machine.L1Cache.parameters.enable_prefetch", True),)
+    small_system(planted, Bounds(), symmetry=True)
+    used = Bounds(assignments=(("machine.L1Cache.parameters.enable_prefetch", True),))
     with pytest.raises(ConfigError, match=r"explored with L1Cache\.prefetcher: set"):
-        explore(planted, replace(bounds, assignments=used), ONCE)
+        small_system(planted, used, symmetry=True)
 
 
 @pytest.mark.explore
@@ -214,6 +213,7 @@ def test_planted_bugs_of_the_small_protocols(bug: Bug, tmp_path: Path) -> None:
     pytest.fail(f"{bug.name} was not found")
 
 
+@pytest.mark.explore
 def test_a_trace_names_every_message(tmp_path: Path) -> None:
     """A counterexample becomes a leg, whose script needs those that local steps leave out."""
     bug = BY_NAME["snoop-reader-keeps-the-line"]

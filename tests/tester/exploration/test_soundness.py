@@ -158,6 +158,7 @@ def stores_twice(first: str, statement: str) -> Edit:
 EQUAL = "assert(cache_entry.Prev1 == cache_entry.Prev2);"
 
 
+@pytest.mark.explore
 def test_old_values_are_kept_apart_where_data_are_asserted_to_be_equal(tmp_path: Path) -> None:
     """Two that no load may return any more."""
     protocol = edited(tmp_path, HISTORY, stores_twice("Prev1", EQUAL), ACCESS)

@@ -14,7 +14,9 @@ from slicc.compiler import compile
 from slicc.ir.walk import expressions_in
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
-from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS
+from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
+from tester.execution.leg import Outcome
+from tester.program.replay_file import Leg
 from tests.compiling import CHECKED
 from tests.tester.native.equality import native_engine, run_in_python, run_natively
 
@@ -32,21 +34,14 @@ def rewritten(directory: Path, cleared: bool) -> LoadedProtocol:
     return load_protocol(str(directory / "GPU_VIPER.slicc"), native=True)
 
 
-def verdicts(protocol: LoadedProtocol, quiet: int) -> set[object]:
-    """Of a few legs on both engines."""
-    engine = native_engine(protocol).native
-    assert engine is not None
+def legs_of(protocol: LoadedProtocol, quiet: int) -> list[Leg]:
     fixed = {**GPU_ONLY, "quiet_percent": quiet, "atomic_percent": 40}
     campaign = Campaign(protocol, Options(1, 400, "coherence", fixed, leg_episodes=40))
-    found: set[object] = set()
-    for number in range(4):
-        leg = campaign.plan(number).leg
-        mine, _ = run_natively(protocol, engine, leg)
-        theirs, python = run_in_python(protocol, leg)
-        assert mine == theirs
-        finding = python.outcome.finding
-        found.add(finding and finding.verdict)
-    return found
+    return [campaign.plan(number).leg for number in range(4)]
+
+
+def verdict(outcome: Outcome) -> Verdict | None:
+    return None if outcome.finding is None else outcome.finding.verdict
 
 
 @pytest.fixture(autouse=True)
@@ -69,12 +64,20 @@ def test_without_a_third_argument_every_operation_is_logged(tmp_path: Path) -> N
     assert {
         (len(call), call[-1].value) for call in calls if isinstance(call[-1], ir.BoolConst)
     } == {(3, False)}
-    logged = verdicts(protocol, quiet=100)
-    assert any(each is not None for each in logged), "operations without return leave old values"
+    runs = [run_in_python(protocol, leg)[1] for leg in legs_of(protocol, quiet=100)]
+    assert any(verdict(run.outcome) for run in runs), "operations without return leave old values"
 
 
 def test_without_a_log_requesters_compute_old_values(tmp_path: Path) -> None:
     """Our text answers with the line after the operations: they begin with it, wrongly."""
     protocol = rewritten(tmp_path, cleared=False)
     assert not protocol.info.atomic_log
-    assert verdicts(protocol, quiet=0) & {*ATOMIC_VERDICTS, *VALUE_VERDICTS}
+    engine = native_engine(protocol).native
+    assert engine is not None
+    found = set()
+    for leg in legs_of(protocol, quiet=0):
+        mine, _ = run_natively(protocol, engine, leg)
+        theirs, run = run_in_python(protocol, leg)
+        assert mine == theirs
+        found.add(verdict(run.outcome))
+    assert found & {*ATOMIC_VERDICTS, *VALUE_VERDICTS}
