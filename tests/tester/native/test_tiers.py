@@ -31,6 +31,7 @@ from tester.generator.native_loops import load_loops, loops_recipe
 from tester.native.batch import LegBatch
 from tester.native.leg import NativeLegRun
 from tester.native.system import TESTER_CLIENTS
+from tests.compiling import CHECKED
 from tests.processes import gone, in_two_processes, see_end
 from tests.sampling import sampled
 from tests.tester.native.equality import leg_of, loaded, native_engine, run_natively
@@ -38,6 +39,7 @@ from tests.tester.native.tiers import (
     SIZES,
     SMALL,
     compiler_that,
+    copying,
     leavings,
     objects,
     run,
@@ -52,6 +54,16 @@ from tests.tester.native.tiers import (
 @pytest.fixture(autouse=True)
 def _two_tiers(real: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLICC_CXXFLAGS", raising=False)
+
+
+@pytest.fixture(scope="module")
+def finished() -> Path:
+    """An object of MI, where only its coming matters."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)
+        engine = native_engine(loaded("MI")).native
+        assert engine is not None
+        return engine.library(SIZES).path
 
 
 HURRIED = 'set -- "$@" -O0'
@@ -181,10 +193,12 @@ def test_large_legs_wait_for_a_compiler(
         chosen.close()
 
 
-def test_code_that_measures_gets_the_optimised_object(real: Compiler, tmp_path: Path) -> None:
+def test_code_that_measures_gets_the_optimised_object(
+    real: Compiler, tmp_path: Path, finished: Path
+) -> None:
     said: list[str] = []
     cache = Cache(tmp_path / "cache")
-    hurried = Compiler((str(compiler_that(tmp_path, real, HURRIED)),), real.version)
+    hurried = Compiler((str(compiler_that(tmp_path, real, copying(finished))),), real.version)
     tiny = unit(real)
     assert tiny.find(cache) is None
     made = tiny.make(cache)
@@ -296,9 +310,10 @@ def test_a_hanging_background_compiler_is_stopped_in_time(
 
 
 def test_a_disk_that_fills_while_a_compiler_works_costs_only_time(
-    tmp_path: Path, real: Compiler
+    tmp_path: Path, real: Compiler, finished: Path
 ) -> None:
     body = f'case "$*" in *{tmp_path}/cache/*) echo "No space left on device"; exit 1;; esac'
+    body = f"{body}\n{copying(finished)}"
     compiler = Compiler((str(compiler_that(tmp_path, real, body)),), real.version)
     cache = Cache(tmp_path / "cache")
     libraries = Libraries(sources_of("MI"), TESTER_CLIENTS, compiler, cache, print)
@@ -424,7 +439,7 @@ def _make(root: Path, compiler: Compiler) -> None:
     assert answer is not None
 
 
-TALE = "".join(f"int f{n}(int x) {{ return x * {n}; }}\n" for n in range(500))
+TALE = "".join(f"int f{n}(int x) {{ return x * {n}; }}\n" for n in range(50))
 
 
 def test_two_processes_may_compile_the_same(tmp_path: Path, real: Compiler) -> None:
@@ -483,10 +498,13 @@ def test_workers_compile_nothing(
 # ------------------------------------------------------------------ objects that are none
 
 
-def test_an_object_that_cannot_be_loaded_is_made_anew(tmp_path: Path, real: Compiler) -> None:
+def test_an_object_that_cannot_be_loaded_is_made_anew(
+    tmp_path: Path, real: Compiler, finished: Path
+) -> None:
     """One from a machine with another library of C, or from a compiler that has had a bad day."""
     cache = Cache(tmp_path / "cache")
-    how = recipe(sources_of("MI"), TESTER_CLIENTS, SIZES, real).at_tier0()
+    compiler = Compiler((str(compiler_that(tmp_path, real, copying(finished))),), real.version)
+    how = recipe(sources_of("MI"), TESTER_CLIENTS, SIZES, compiler).at_tier0()
     assert how is not None
 
     def fill(directory: Path) -> None:
@@ -547,7 +565,10 @@ def test_native_loops_of_another_version_are_left_away(
     assert unit(real, text).find(Cache(tmp_path / "cache")) is None, "nor found again"
 
 
-def test_native_loops_that_are_there_are_used_at_once(real: Compiler, tmp_path: Path) -> None:
+def test_native_loops_that_are_there_are_used_at_once(
+    real: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)
     cache = Cache(tmp_path / "cache")
     loops_recipe(real).make(cache)
     assert PendingLoops(real, cache, print)() is not None
