@@ -13,6 +13,7 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
 from protocols.loader import LoadedProtocol, compiled_protocol
+from protocols.texts import ProtocolTexts
 from slicc.text.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ Cell = tuple[str, str, str]
 _OPENS: Final = re.compile(r"\s*\{")
 _MARKS: Final = re.compile(r"//[^\n]*|/\*.*?\*/|\"[^\"\n]*\"|'[^'\n]*'|[{}]", re.DOTALL)
 """Braces, and what hides them: comments and texts."""
+_LAST: Final[list[tuple[ProtocolTexts, Mapping[Cell, TransitionText]]]] = []
+"""The last texts that were compiled, and what was found in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,14 @@ def texts_as_loaded(
     protocol: LoadedProtocol, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
 ) -> Mapping[Cell, TransitionText]:
     """Of the files that a protocol was loaded from, or of the texts that a leg carries: then its
-    path, which comes from others, is not opened."""
+    path, which comes from others, is not opened. The last such texts are compiled once: a run has
+    a page for every failure."""
     if protocol.texts is None:
         return transition_texts(protocol.identity.path or protocol.identity.name, include, preludes)
-    with protocol.texts.written() as (root, driver, own):
-        return transition_texts(str(driver), [root], own)
+    if not _LAST or _LAST[0][0] != protocol.texts:
+        with protocol.texts.written() as (root, driver, own):
+            _LAST[:] = [(protocol.texts, transition_texts(str(driver), [root], own))]
+    return _LAST[0][1]
 
 
 def texts_of(compiled: CompiledProtocol) -> dict[Cell, TransitionText]:

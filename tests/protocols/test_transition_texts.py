@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from protocols import shipped
-from protocols.transition_texts import texts_of, transition_texts
+from protocols.loader import LoadedProtocol, load_protocol
+from protocols.texts import ProtocolTexts
+from protocols.transition_texts import texts_as_loaded, texts_of, transition_texts
 from slicc.compiler import compile_source
 
 TEXT = """
@@ -53,3 +57,21 @@ def test_of_every_transition_there_is_the_whole_text(name: str) -> None:
             assert passage.text.count("{") == passage.text.count("}") > 0
             assert passage.text.startswith(("transition(", "action("))
             assert len(passage.text.splitlines()) < 60
+
+
+def test_texts_that_a_protocol_carries_are_its_own_and_compiled_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run has a page for every failure."""
+
+    def carrying(action: str) -> LoadedProtocol:
+        files = {"A.sm": TEXT.replace("p_pop", action)}
+        return replace(load_protocol("MI"), texts=ProtocolTexts("A.sm", files))
+
+    def actions(protocol: LoadedProtocol) -> list[str]:
+        return [name for text in texts_as_loaded(protocol).values() for name, _ in text.actions]
+
+    one, other = carrying("one"), carrying("other")
+    assert [actions(each) for each in (one, other, one)] == [["one"], ["other"], ["one"]]
+    monkeypatch.setattr("protocols.transition_texts.transition_texts", None)
+    assert actions(one) == ["one"]
