@@ -85,10 +85,12 @@ def broken(empty_directory: Path) -> Path:
     return home
 
 
+PYTHON = ("--engine", "python")
+FAILING = ("--episodes", "12", "--leg-episodes", "12", "--seed", "5", "--no-shrink", *PYTHON)
+
+
 def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Path) -> None:
-    done = gpu_tester(
-        "-p", str(broken / "MI.slicc"), "--episodes", "500", "--seed", "2", "--no-shrink"
-    )
+    done = gpu_tester("-p", str(broken / "MI.slicc"), *FAILING)
     assert done.exit_code == 1, done.output
     assert "\nBUG: " in done.stdout
     assert "FAILED: " in done.stdout
@@ -96,7 +98,7 @@ def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Pa
     assert command is not None
     assert (empty_directory / command[2]).is_file()
 
-    again = gpu_tester(*command[1].split()[1:], "--quiet")
+    again = gpu_tester(*command[1].split()[1:], *PYTHON, "--quiet")
     assert again.exit_code == 1
     assert again.stdout.startswith("\nBUG: ")  # no line of the leg before the report
     assert again.stdout.splitlines()[-1].startswith("FAILED: ")
@@ -109,7 +111,7 @@ def test_a_bug_is_reported_and_can_be_replayed(broken: Path, empty_directory: Pa
 
     # The author repairs the protocol; the same file now passes and says what changed.
     shutil.copy(PROTOCOLS / "MI-cache.sm", broken / "MI-cache.sm")
-    repaired = gpu_tester(*command[1].split()[1:])
+    repaired = gpu_tester(*command[1].split()[1:], *PYTHON)
     assert repaired.exit_code == 0, repaired.output
     assert "not the text that the file was made with" in repaired.stdout
 
@@ -122,17 +124,17 @@ def test_a_protocol_elsewhere_is_named_by_the_command(
     here.mkdir()
     monkeypatch.chdir(here)
     path = str(broken / "MI.slicc")
-    done = gpu_tester("-p", path, "--episodes", "500", "--seed", "2", "--no-shrink")
+    done = gpu_tester("-p", path, *FAILING)
     assert done.exit_code == 1, done.output
     command = re.search(r"run it again\n  gpu-tester (.*)\n", done.stdout)
     assert command is not None
     words = command[1].split()
     assert words[2:] == ["--protocol", path]
-    again = gpu_tester(*words)
+    again = gpu_tester(*words, *PYTHON)
     assert again.exit_code == 1
     assert f"run it again\n  gpu-tester {command[1]}\n" in again.stdout
 
-    carried = gpu_tester(*words[:2])  # by its own texts
+    carried = gpu_tester(*words[:2], *PYTHON)  # by its own texts
     assert carried.exit_code == 1
     assert f"run it again\n  {' '.join(['gpu-tester', *words[:2]])}\n" in carried.stdout
     save_leg(replace(load_leg(words[1]), texts=None), words[1])
@@ -140,12 +142,13 @@ def test_a_protocol_elsewhere_is_named_by_the_command(
     assert refused.exit_code == 2
     assert f"its protocol {path} lies neither below the working directory nor" in refused.stderr
     assert f"--include {broken}, or --protocol" in refused.stderr
-    allowed = gpu_tester(*words[:2], "--include", str(broken))
+    allowed = gpu_tester(*words[:2], "--include", str(broken), *PYTHON)
     assert allowed.exit_code == 1
     assert f"{words[1]} --include {broken}\n" in allowed.stdout
 
     (here / "link").symlink_to(broken)
-    linked = gpu_tester("-p", "link/MI.slicc", "--episodes", "500", "--seed", "2")
+    linked = gpu_tester("-p", "link/MI.slicc", *FAILING)
+    assert linked.exit_code == 1
     assert "--protocol" in linked.stdout
 
 
@@ -288,9 +291,10 @@ def test_a_description_of_another_protocol_is_refused(empty_directory: Path) -> 
     shutil.copy(PROTOCOLS / "MI.toml", empty_directory / "small.toml")
     for path in PROTOCOLS.glob("MI*"):
         shutil.copy(path, empty_directory / path.name)
-    for protocol in ("MI", "MI.slicc", "MI-cache.sm"):
-        for system in ("small.toml", str(PROTOCOLS / "MI.toml")):
-            words = ("-p", protocol, "--system", system, "--episodes", "5", "-q")
+    systems = ("small.toml", str(PROTOCOLS / "MI.toml"))
+    for protocol, *of in (("MI", *systems), ("MI.slicc", *systems), ("MI-cache.sm", systems[1])):
+        for system in of:
+            words = ("-p", protocol, "--system", system, "--episodes", "1", "-q")
             assert gpu_tester(*words).exit_code == 0
     # Beside a protocol of another name it is an error, too.
     shutil.copy("MI.slicc", "Mine.slicc")
@@ -415,8 +419,8 @@ def test_a_passing_run_loads_little() -> None:
         "except SystemExit as end: assert end.code == 0, end.code\n"
         f"print({unneeded} & set(sys.modules) or 'set()')\n"
     )
-    for _ in range(2):  # the first run may have to compile the protocol
-        out = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
+    assert gpu_tester("MI", "--episodes", "20", "--seed", "1").exit_code == 0  # compiles it
+    out = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True)
     assert "PASSED: " in out
     assert out.splitlines()[-1] == "set()"
 
@@ -441,7 +445,7 @@ def test_help_is_quick() -> None:
 @pytest.mark.parametrize("engine", ["native", "python"])
 def test_a_time_limit_ends_a_run_within_a_leg(engine: str) -> None:
     done = gpu_tester(
-        *("-p", "MI", "--seed", "3", "--episodes", "100000", "--leg-episodes", "20000"),
+        *("-p", "MI", "--seed", "3", "--episodes", "100000", "--leg-episodes", "5000"),
         *("--max-seconds", "0", "--engine", engine),
     )
     assert done.exit_code == 0, done.output
@@ -451,13 +455,13 @@ def test_a_time_limit_ends_a_run_within_a_leg(engine: str) -> None:
         re.MULTILINE,
     )
     assert cut is not None, done.stdout
-    assert int(cut[1].replace(",", "")) < 20_000
+    assert int(cut[1].replace(",", "")) < 5000
     assert f"PASSED: {cut[1]} episodes in 1 leg, " in done.stdout
 
 
 def test_a_time_limit_ends_workers_within_their_legs() -> None:
     done = gpu_tester(
-        *("-p", "MI", "--seed", "3", "--episodes", "100000", "--leg-episodes", "20000"),
+        *("-p", "MI", "--seed", "3", "--episodes", "100000", "--leg-episodes", "5000"),
         *("--max-seconds", "0", "--engine", "python", "--jobs", "2"),
     )
     assert done.exit_code == 0, done.output

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from tester.cli.main import app
 from tester.cli.options.run import RunOptions
+from tester.cli.session import Session
 from tester.cli.verbs import run as verb
 from tester.execution.events import Verdict
 from tester.formats.documents import _VERDICTS, document
@@ -20,8 +21,10 @@ from tests.planted.bugs import BY_NAME
 from tests.slicc.text.results.junit_structure import check_junit
 from tests.slicc.text.results.sarif_structure import check_sarif
 
-BUG = BY_NAME["mi-does-not-wait-for-the-refusal"]
-RUN = ("--episodes", "300", "--seed", "1", "--engine", "native")
+BUG = BY_NAME["mi-owner-not-changed"]
+LATER = BY_NAME["mi-does-not-wait-for-the-refusal"]
+"""The first leg passes."""
+RUN = ("--episodes", "60", "--leg-episodes", "12", "--seed", "1", "--engine", "python")
 
 
 @pytest.fixture
@@ -70,9 +73,11 @@ def test_github_has_one_command_and_a_log_without_any(broken: Path) -> None:
 
 
 def test_junit_has_a_case_for_each_profile(broken: Path) -> None:
-    text, log = failing(broken, "junit", "--no-shrink")
+    later = LATER.plant(broken.parent)
+    text, log = failing(later, "junit", "--no-shrink")
     suite = check_junit(text)[0]
     profiles = set(re.findall(r"^leg +\d+  (\S+)", log, re.M))
+    assert len(profiles) > 1
     assert {case.attrib["name"] for case in suite.iter("testcase")} == profiles
     (failure,) = suite.iter("failure")
     assert failure.attrib["type"] == "undefined-transition"
@@ -108,7 +113,10 @@ def test_a_run_that_passes_has_no_findings(jobs: str) -> None:
     assert run["totals"]["episodes"] == 60
 
 
-def test_several_failures_of_a_profile_are_one_case(broken: Path) -> None:
+def test_several_failures_of_a_profile_are_one_case(
+    broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "look_behind", lambda _: False)
     text, _ = failing(broken, "junit", "--no-shrink", "--go-on", "--profile", "line-duel")
     (case,) = check_junit(text).iter("testcase")
     (failure,) = case

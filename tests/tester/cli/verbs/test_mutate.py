@@ -77,7 +77,7 @@ def test_json_and_html_say_the_same_and_results_are_kept(tmp_path: Path) -> None
 
 
 def test_the_engines_give_the_same_report() -> None:
-    words = ("mutate", "-p", "MI", "--sample", "4", "--episodes", "40", "--format", "json")
+    words = (*SMALL, "--episodes", "12", "--format", "json")  # an object for all tests here
     natively = gpu_tester(*words, "--engine", "native")
     assert natively.exit_code == 0
     assert gpu_tester(*words, "--engine", "python").stdout == natively.stdout

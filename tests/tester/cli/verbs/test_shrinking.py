@@ -31,7 +31,7 @@ def test_a_leg_carries_its_protocol(tmp_path: Path) -> None:
     """Found, then shrunk and replayed where the protocol is not."""
     directory = tmp_path / "mine"
     directory.mkdir()
-    main = BY_NAME["mi-two-owners"].plant(directory)
+    main = BY_NAME["mi-dma-write-not-acknowledged"].plant(directory)
     words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", "--no-shrink", *PYTHON)
     report = gpu_tester("run", "--protocol", str(main), *words, status=1).output
     assert "likely cause" in report
@@ -40,7 +40,7 @@ def test_a_leg_carries_its_protocol(tmp_path: Path) -> None:
     directory.rename(tmp_path / "elsewhere")
     [leg] = tmp_path.glob("*.leg")
     found = json.loads(gpu_tester("shrink", leg.name, "--format", "json", *PYTHON, status=0).stdout)
-    assert found["verdict"] == "wrong-value"
+    assert found["verdict"] == "hang store"
     assert found["operations"] <= found["accesses"] <= 4
     assert found["blamed"][0]["place"].startswith("MI-")
     assert found["minimal"]
@@ -74,7 +74,7 @@ def test_a_leg_that_passes_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_budget_cuts_the_search(tmp_path: Path) -> None:
-    main = BY_NAME["mi-two-owners"].plant(tmp_path)
+    main = BY_NAME["mi-hands-on-what-it-has-not"].plant(tmp_path)
     words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", *PYTHON)
     report = gpu_tester("run", "-p", str(main), *words, "--shrink-budget", "5", status=1).output
     assert "cut after 5 candidates: tried 5 candidates" in report
@@ -85,7 +85,7 @@ def test_a_budget_cuts_the_search(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_what_was_found_outlives_a_full_disk(tmp_path: Path) -> None:
     """2 would be misuse; the files that are missing are named."""
-    main = BY_NAME["mi-two-owners"].plant(tmp_path)
+    main = BY_NAME["mi-hands-on-what-it-has-not"].plant(tmp_path)
     full = "gpu-tester: /dev/full: No space left on device\n"
     words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", "--no-shrink", *PYTHON)
     for option in ("--coverage", "--stats"):
