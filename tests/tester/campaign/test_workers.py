@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -16,8 +17,9 @@ import pytest
 from tester.campaign.campaign import Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.workers import LegResult, OnProgress, WorkerDied, Workers
+from tester.cli.main import main
 from tests.planted.bugs import BY_NAME
-from tests.processes import heed_signals
+from tests.processes import call_command, heed_signals
 from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[3]
@@ -37,10 +39,10 @@ def start(*words: str, directory: Path) -> subprocess.Popen[str]:
 
 def run(*words: str, directory: Path) -> tuple[int, str]:
     """(exit status, stdout without the rates)."""
-    process = start(*words, directory=directory)
-    output, errors = process.communicate(timeout=120)
-    assert "Traceback" not in errors, errors
-    return process.returncode, re.sub(r"^\d[\d.]* s: .*$", "", output, flags=re.MULTILINE)
+    with contextlib.chdir(directory):
+        done = call_command(main, *words)
+    assert "Traceback" not in done.err, done.err
+    return done.status, re.sub(r"^\d[\d.]* s: .*$", "", done.out, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("jobs", sampled(["2", "5"], 2))
@@ -63,18 +65,22 @@ def test_the_output_does_not_depend_on_the_number(tmp_path: Path, jobs: str, eng
 
 
 @pytest.mark.parametrize(
-    ("engine", "jobs"), [pytest.param("python", "3", marks=pytest.mark.slow), ("native", "2")]
+    ("jobs", "words"),
+    [
+        ("2", ("--engine", "python", "--no-shrink", "--leg-episodes", "12")),
+        pytest.param("3", ("--engine", "python"), marks=pytest.mark.slow),
+        pytest.param("2", ("--engine", "native", "--no-shrink"), marks=pytest.mark.slow),
+    ],
 )
-def test_a_failure_is_the_same(tmp_path: Path, engine: str, jobs: str) -> None:
+def test_a_failure_is_the_same(tmp_path: Path, jobs: str, words: tuple[str, ...]) -> None:
     broken = BY_NAME["mi-victim-without-data"].plant(tmp_path)
-    shrinking = ("--no-shrink",) if engine == "native" else ()
     results = []
     for number in ("1", jobs):
         directory = tmp_path / number
         directory.mkdir()
         results.append(
-            run("-p", str(broken), "--seed", "1", "--episodes", "2000", "--engine", engine,
-                "-j", number, *shrinking, directory=directory)
+            run("-p", str(broken), "--seed", "1", "--episodes", "2000", "-j", number, *words,
+                directory=directory)
         )  # fmt: skip
         assert results[-1][0] == 1
     assert results[0] == results[1]

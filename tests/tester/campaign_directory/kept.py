@@ -26,7 +26,7 @@ def options(directory: Path, **more: Any) -> CampaignOptions:
         "protocol": "MI",
         "seed": 3,
         "leg_episodes": 4,
-        "episodes": 112,
+        "episodes": 80,
         "engine": Choice.python,
         "profile": "line-duel",
         "quiet": True,

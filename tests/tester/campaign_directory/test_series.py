@@ -27,7 +27,7 @@ def until(true: Callable[[], bool]) -> None:
     raise TimeoutError
 
 
-LEGS = 28
+LEGS = 20
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -130,7 +130,7 @@ def test_failures_have_causes_and_files(
             profile="replacement",
             leg_episodes=6,
             units=2,
-            episodes=48,
+            episodes=24,
             jobs=jobs,
             shrink_budget=budget,
         )
