@@ -46,7 +46,7 @@ def test_a_leg_with_a_changed_row_ends_alike_on_both_engines(name: str) -> None:
         for cell in machine.TRANSITIONS
     ]
     tried = [change for cell in made for change in islice(changes(protocol, cell), 3, 40, 12)]
-    tried = tried[:: max(1, len(tried) // 60)]
+    tried = tried[:: max(1, len(tried) // 30)]
     rows = list(native_rows(protocol, tried).values())
     assert len(rows) == len(tried)
     batch = LegBatch(native(name), handover_rules_of)

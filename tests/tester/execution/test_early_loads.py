@@ -232,7 +232,7 @@ def test_a_batch_judges_racing_loads_as_a_leg_alone_does(name: str, tmp_path: Pa
     assert native.native is not None and native.batch is not None
     fixed = PLANTED[name][4]
     campaign = Campaign(protocol, Options(1, 10_000, fixed=fixed, leg_episodes=40), native)
-    legs = [campaign.plan(number).leg for number in range(30)]
+    legs = [campaign.plan(number).leg for number in range(12)]
     alone = []
     for leg in legs:
         run = NativeLegRun(leg, native.native, handover_rules_of(leg))

@@ -258,7 +258,7 @@ def test_a_device_with_the_requester_of_a_processor_keeps_to_a_line(tmp_path: Pa
     system.write_text(text + DEVICES, encoding="utf-8")
     campaign = Campaign(load_protocol("MSI", system=system), Options(1, 1 << 20, leg_episodes=20))
     of_devices: list[int] = []
-    for number in range(20):
+    for number in range(12):
         leg = campaign.plan(number).leg
         _, finding = campaign.run_leg(leg)
         assert finding is None, finding.headline

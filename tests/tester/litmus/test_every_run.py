@@ -27,6 +27,7 @@ from tester.litmus.script import script_of
 from tester.litmus.series import run_series
 from tester.litmus.shipped import shipped_folder
 from tests.planted.bugs import BUGS
+from tests.sampling import sampled
 from tests.tester.exploration.systems import STARVES, protocol
 from tests.tester.scenarios import native_engine
 
@@ -124,11 +125,12 @@ def test_runs_with_an_engine_end_as_some_explored_one_does(rows: str) -> None:
     assert set(runs.seen) <= seen(found)
 
 
-def test_overtaking_loads_make_possible_what_tso_allows_besides() -> None:
-    in_order, overtaking = explored("SB"), explored("SB", Model.tso)
+@pytest.mark.parametrize("of", sampled(["MI", "MSI"], 2))
+def test_overtaking_loads_make_possible_what_tso_allows_besides(of: str) -> None:
+    in_order, overtaking = explored("SB", of=of), explored("SB", Model.tso, of)
     assert overtaking.whole and seen(overtaking) == overtaking.judge.allowed
     assert seen(in_order) < seen(overtaking)
-    namer = Namer(protocol("MSI"), overtaking.script.system)
+    namer = Namer(protocol(of), overtaking.script.system)
     lines = list(as_lines("SB", overtaking, namer))
     assert lines[0].startswith("EXHAUSTED SB: store buffering")
     assert any(line.endswith(": happens") for line in lines)

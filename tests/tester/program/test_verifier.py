@@ -195,7 +195,7 @@ def test_reordered_episodes_are_found() -> None:
 def test_random_mutations_of_addresses_are_found_or_harmless() -> None:
     """Whatever is done to an address: found, or the derivation makes it a legal program again."""
     program = small()
-    for slot in np.flatnonzero(program.active().ravel())[::31].tolist():
+    for slot in np.flatnonzero(program.active().ravel())[::89].tolist():
 
         def move(address: Array, at: int = slot) -> None:
             address.ravel()[at] += 8

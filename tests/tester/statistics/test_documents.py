@@ -22,7 +22,7 @@ from tester.statistics.formats import StatsFormat, format_of
 from tester.statistics.statistics import Series, Statistics, percentile
 from tests.slicc.text.hostile import EVERY
 
-RUN = ("MI", "--episodes", "60", "--leg-episodes", "20", "--seed", "3", "--engine", "python", "-q")
+RUN = ("MI", "--episodes", "30", "--leg-episodes", "10", "--seed", "3", "--engine", "python", "-q")
 
 
 def gpu_tester(*arguments: str | Path) -> tuple[int, str]:
@@ -32,7 +32,7 @@ def gpu_tester(*arguments: str | Path) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def statistics() -> Statistics:
-    result = run("MI", 60, 3, leg_episodes=20, engine="python", stats=True)
+    result = run("MI", 30, 3, leg_episodes=10, engine="python", stats=True)
     assert result.statistics is not None
     return result.statistics
 
@@ -41,7 +41,7 @@ def test_the_command_writes_what_the_api_returns(statistics: Statistics, tmp_pat
     for name in ("a.json", "a.csv", "a.html", "a.txt"):
         status, text = gpu_tester(*RUN, "--stats", tmp_path / name)
         assert status == 0, text
-        expected = document(statistics, format_of(Path(name)), "MI: 60 episodes, seed 3")
+        expected = document(statistics, format_of(Path(name)), "MI: 30 episodes, seed 3")
         assert (tmp_path / name).read_text() == expected
 
 

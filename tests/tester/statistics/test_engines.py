@@ -12,7 +12,7 @@ from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.statistics.statistics import Statistics
 
-OPTIONS = Options(3, 90, leg_episodes=30)
+OPTIONS = Options(3, 45, leg_episodes=15)
 SLOW = [
     pytest.param(name, marks=pytest.mark.slow)
     for name in ("MSI", "MSI_Snoop", "MESI_Two_Level", "GPU_VIPER_APU", "MOESI_AMD_Base")
