@@ -74,11 +74,19 @@ class Front:
     sources: tuple[str, ...] = ()
 
 
-def remembered(path: Path, include: Sequence[Path], preludes: Sequence[Path] = ()) -> Front | None:
-    """The cached result for the driver ``path``, if there is one."""
+def remembered(
+    path: Path, include: Sequence[Path], preludes: Sequence[Path] = (), native: bool = True
+) -> Front | None:
+    """The cached result for the driver ``path``, if there is one; without ``native`` it may be one
+    without C++."""
     key = _key(path, include, preludes)
     if key is None:
         return None
+    found = _entry(key)
+    return _entry(_python_only(key)) if found is None and not native else found
+
+
+def _entry(key: str) -> Front | None:
     try:
         entry = user_cache().find(_KIND, key)
         if entry is None:
@@ -110,15 +118,17 @@ def finish(
     path: Path,
     include: Sequence[Path],
     preludes: Sequence[Path] = (),
+    native: bool = True,
 ) -> Front:
     """Generate the controllers and the C++ of a protocol that was just compiled; both are cached.
 
-    Raises slicc's GenerationError, OSError.
+    ``native`` False: no C++, which takes a third of the time. Raises slicc's GenerationError,
+    OSError.
     """
-    front, module = _generate(compiled, native=True)
+    front, module = _generate(compiled, native)
     key = _key(path, include, preludes)
     if key is not None:
-        _remember(key, front, module)
+        _remember(key if native else _python_only(key), front, module)
     return front
 
 
@@ -198,6 +208,11 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
         return  # it would be dropped before another run could find it
     with suppress(CacheError):
         store.make(_KIND, key, lambda directory: write_all(directory, texts))
+
+
+def _python_only(key: str) -> str:
+    """Of an entry without C++: who wants it must not find that one."""
+    return key_of(key, "no C++")
 
 
 # ------------------------------------------------------------------ the texts

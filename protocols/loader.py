@@ -129,7 +129,7 @@ def load_protocol(
     DescriptionError, OSError.
     """
     path, is_shipped = locate(name)
-    front = _front(path, include, preludes)
+    front = _front(path, include, preludes, native)
     if not native:
         front = replace(front, native=None, why_not_native="")
     identity = ProtocolIdentity(
@@ -147,7 +147,7 @@ def load_protocol(
 
 def digest_named(name: str, include: Sequence[Path] = (), preludes: Sequence[Path] = ()) -> str:
     """The hash of a protocol's texts. Raises ProtocolMissing, ProtocolBroken."""
-    return _front(locate(name)[0], include, preludes).digest
+    return _front(locate(name)[0], include, preludes, native=False).digest
 
 
 def load_texts(
@@ -229,14 +229,14 @@ def compiled_protocol(
     return _compile(locate(name)[0], include, preludes)
 
 
-def _front(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> Front:
+def _front(path: Path, include: Sequence[Path], preludes: Sequence[Path], native: bool) -> Front:
     """The protocol with its controllers: what an earlier run made of the same texts, or new."""
-    front = remembered(path, include, preludes)
+    front = remembered(path, include, preludes, native)
     if front is not None:
         return front
     compiled = _compile(path, include, preludes)
     with _generating(path):
-        return finish(compiled, path, include, preludes)
+        return finish(compiled, path, include, preludes, native)
 
 
 def _compile(path: Path, include: Sequence[Path], preludes: Sequence[Path]) -> CompiledProtocol:

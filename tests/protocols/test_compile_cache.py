@@ -74,3 +74,17 @@ def test_changed_code_is_not_run(stored: Path) -> None:
     (entry() / compile_cache._CODE).write_bytes(planted)
     assert remembered(DRIVER, []) is None
     assert compile_cache._codes(entry(), compile_cache._digest(b"another")) is None
+
+
+def test_what_has_no_cpp_is_not_found_by_who_wants_it(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load_protocol("MI").native is None
+    assert len(list(user_cache().root.glob("front-*"))) == 1, "that with C++ serves both"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    assert load_protocol("MI").native is None
+    assert remembered(DRIVER, [], native=False) is not None
+    assert remembered(DRIVER, []) is None
+    assert load_protocol("MI", native=True).native is not None
+    found = remembered(DRIVER, [])
+    assert found is not None and found.native is not None
