@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +18,7 @@ from tester.cli.verbs import run as verb
 from tester.execution.events import Verdict
 from tester.formats.documents import _VERDICTS, document
 from tester.formats.formats import ResultFormat
+from tester.formats.run_record import RunEnd
 from tests.planted.bugs import BY_NAME
 from tests.slicc.text.results.junit_structure import check_junit
 from tests.slicc.text.results.sarif_structure import check_sarif
@@ -46,11 +48,21 @@ def failing(broken: Path, format: str, *more: str) -> tuple[str, str]:
     return text, log
 
 
-def test_sarif_names_the_line_of_the_blamed_transition(broken: Path) -> None:
+def test_sarif_and_json_name_the_line_of_the_blamed_transition(
+    broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one run that is shrunk: the document that is printed, and the other one."""
+    ends: list[RunEnd] = []
+
+    def kept(format: ResultFormat, end: RunEnd) -> str:
+        ends.append(end)
+        return document(format, end)
+
+    monkeypatch.setattr("tester.formats.documents.document", kept)
     text, log = failing(broken, "sarif")
-    document = json.loads(text)
-    check_sarif(document)
-    (run,) = document["runs"]
+    sarif = json.loads(text)
+    check_sarif(sarif)
+    (run,) = sarif["runs"]
     (result,) = run["results"]
     assert run["invocations"] == [{"executionSuccessful": True}]
     assert result["ruleId"] == run["tool"]["driver"]["rules"][0]["id"] == "undefined-transition"
@@ -61,6 +73,7 @@ def test_sarif_names_the_line_of_the_blamed_transition(broken: Path) -> None:
     assert physical["region"] == {"startLine": int(blamed[3])}
     assert blamed[1] in result["message"]["text"]
     assert blamed[1] in result["partialFingerprints"]["identity/v1"]
+    check_json(json.loads(document(ResultFormat.json, ends[0])), log, blamed)
 
 
 def test_github_has_one_command_and_a_log_without_any(broken: Path) -> None:
@@ -86,13 +99,10 @@ def test_junit_has_a_case_for_each_profile(broken: Path) -> None:
     assert values["seed"] == "1"
 
 
-def test_json_has_failures_with_their_files(broken: Path) -> None:
-    text, log = failing(broken, "json")
-    run = json.loads(text)
+def check_json(run: dict[str, Any], log: str, blamed: re.Match[str]) -> None:
+    """It has failures with their files."""
     assert (run["schema"], run["status"], run["verdict"]) == ("gpu-tester.run/1", 1, "FAILED")
     (failure,) = run["failures"]
-    blamed = re.search(r"^ *1\. (\S+) \[(\S+\.sm):(\d+)\]", log, re.M)
-    assert blamed is not None, log
     assert failure["place"]["file"] == f"a ,::folder/{blamed[2]}"
     assert failure["files"].keys() == {"leg", "least", "page"}
     assert all(Path(file).is_file() for file in failure["files"].values())
