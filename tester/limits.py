@@ -69,7 +69,7 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
         "outstanding": Limit(0, 1 << 16),
     }
 )
-"""Fields of `tester.scenario.scenario.Shape`."""
+"""Fields of `tester.profiles.profile_draw.Shape`."""
 
 MAX_GROUPS: Final = 1 << 16
 MAX_CELLS: Final = 1 << 22

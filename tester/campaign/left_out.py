@@ -18,8 +18,8 @@ from tester.campaign.drawing.options import NO_END, Options
 from tester.diagnosis.value_attribution import is_foreign
 from tester.errors import ConfigError
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Verdict
+from tester.profiles.machine_roles import agent_kinds, find_roles
 from tester.program.replay_file import Leg
-from tester.scenario.machine_roles import agent_kinds, find_roles
 
 LEGS: Final = 8
 """Failing legs of a kind, at most, that are tried without what is left out."""

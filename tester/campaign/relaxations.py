@@ -18,8 +18,8 @@ from typing import Final
 from protocols.loader import LoadedProtocol
 from runtime.description.inference import complete
 from slicc.text.wording import listed
+from tester.profiles.limited_resources import Limit, limits_in
 from tester.program.replay_file import Leg
-from tester.scenario.limited_resources import Limit, limits_in
 
 _SHOWN: Final = 4
 _ABSENT: Final = re.compile(r"(\w+)-(\d+) is not part of the system")

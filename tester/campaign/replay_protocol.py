@@ -21,10 +21,10 @@ from runtime.description.inference import complete
 from tester.errors import ConfigError
 from tester.execution.handover import agents_of
 from tester.generator.config import Abilities
+from tester.profiles import machine_roles
 from tester.program.array_validation import entry
 from tester.program.program import FLUSHES, INSTRUCTION, PLAIN, AgentSpec, Program
 from tester.program.replay_file import Leg, ReplayError
-from tester.scenario import machine_roles
 
 
 def carried(leg: Leg, include: Sequence[Path]) -> ProtocolTexts | None:

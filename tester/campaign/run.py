@@ -26,8 +26,8 @@ from tester.engines.selection import choose
 from tester.errors import ConfigError
 from tester.execution.events import Finding
 from tester.execution.leg import LegRun
+from tester.profiles import profiles
 from tester.program.replay_file import Leg, ReplayError, load_leg, with_expectations
-from tester.scenario import profiles
 from tester.statistics.statistics import Statistics
 from tester.trace_file.leg import trace_leg
 

@@ -28,8 +28,8 @@ from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
 from tester.campaign_directory.store import LINE, OWN, FailureRow, Row, Store
 from tester.campaign_directory.transition_pairs import Numbers, PairFinder
 from tester.engines.selection import Chosen
-from tester.scenario import machine_roles
-from tester.scenario.profiles import DEFAULT
+from tester.profiles import machine_roles
+from tester.profiles.profiles import DEFAULT
 
 _BATCH_SECONDS: Final = 0.5
 """A batch of legs is committed at least so often."""

@@ -42,8 +42,8 @@ from tester.errors import ConfigError
 from tester.execution.events import Finding, Verdict
 from tester.execution.leg import LegRun
 from tester.formats.run_record import FailureRecord, RunEnd, RunRecord
+from tester.profiles.machine_roles import undriven
 from tester.program.replay_file import Leg, ReplayError, save_leg
-from tester.scenario.machine_roles import undriven
 from tester.statistics.formats import StatsFormat
 
 if TYPE_CHECKING:

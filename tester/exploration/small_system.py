@@ -23,7 +23,7 @@ from runtime.system.system import System, build_completed, steady_buffers
 from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.exploration import operations
-from tester.scenario.machine_roles import Roles, abilities, find_roles
+from tester.profiles.machine_roles import Roles, abilities, find_roles
 
 LINE_BYTES: Final = 16
 FIRST_ADDRESS: Final = 0x1000

@@ -26,8 +26,8 @@ from tester.campaign.drawing.system import outline
 from tester.errors import ConfigError
 from tester.execution.handover import HandoverRules, agents_of
 from tester.execution.leg import DEADLOCK_LIMIT
+from tester.profiles import machine_roles
 from tester.program.replay_file import Leg
-from tester.scenario import machine_roles
 from tester.scenario_text.from_program import to_scenario
 from tester.scenario_text.placement import Cast
 from tester.scenario_text.to_program import Lowered, lower

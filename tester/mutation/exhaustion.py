@@ -20,8 +20,8 @@ from tester.exploration.exploration import Exploration, Verdict, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds
 from tester.mutation.study import Watch
-from tester.scenario.machine_roles import atomic_ways, find_roles
-from tester.scenario.scenario import Shape
+from tester.profiles.machine_roles import atomic_ways, find_roles
+from tester.profiles.profile_draw import Shape
 
 _ANY_NUMBER: Final = 1 << 16
 """Of messages under way: a system that is too large is not searched for a bound that fits."""

@@ -11,8 +11,8 @@ from runtime.description import SystemDescription
 from slicc.text.data import json_text
 from slicc.text.wording import first_few
 from tester.diagnosis.listing import listing
+from tester.profiles.machine_roles import find_roles
 from tester.program.replay_file import save_leg
-from tester.scenario.machine_roles import find_roles
 from tester.shrink.scripts import NOMINAL, script_of
 from tester.shrink.search import Shrunk, finding_of
 

@@ -18,7 +18,7 @@ from runtime.description.inference import complete
 from tester.campaign.drawing.known_defects import avoided
 from tester.campaign.drawing.system import outline
 from tester.errors import ConfigError
-from tester.scenario.machine_roles import Roles, find_roles
+from tester.profiles.machine_roles import Roles, find_roles
 
 _OWN_STEPS: Final = frozenset({"count", "sets", "ways"})
 

@@ -13,8 +13,8 @@ from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
 from tester.execution.handover import agents_of
 from tester.execution.leg import DEADLOCK_LIMIT
+from tester.profiles import machine_roles
 from tester.program.replay_file import Leg
-from tester.scenario import machine_roles
 from tester.trace_file.program import program_of
 from tester.trace_file.reader import Row, read_trace
 

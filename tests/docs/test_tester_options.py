@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slicc.text.command.options import written
 from tester.cli.main import VERBS
-from tester.scenario import profiles
+from tester.profiles import profiles
 
 PAGE = Path(__file__).parents[2] / "docs" / "tester.md"
 

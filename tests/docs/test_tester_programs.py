@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tester.profiles import profiles
 from tester.program.program import Program
-from tester.scenario import profiles
 from tests.tester.programs import small
 
 TEXT = (Path(__file__).parents[2] / "docs" / "tester-programs.md").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from tester.errors import ConfigError
 from tester.exploration.exploration import Verdict, explore
 from tester.exploration.native_search import Rules, build
 from tester.exploration.small_system import Bounds
-from tester.scenario.machine_roles import find_roles
+from tester.profiles.machine_roles import find_roles
 from tests.planted.bug import Bug
 from tests.planted.bugs import BUGS
 

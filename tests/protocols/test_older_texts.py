@@ -18,7 +18,7 @@ from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.engines.selection import PYTHON
 from tester.execution.leg import LegRun
-from tester.scenario.machine_roles import answers_one_engine
+from tester.profiles.machine_roles import answers_one_engine
 from tests.planted.run import fast_engine
 from tests.sampling import sampled
 

@@ -25,9 +25,9 @@ from tester.execution.leg import DEADLOCK_LIMIT
 from tester.generator.config import EPISODES
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.generator.native_loops import CompiledLoops
+from tester.profiles import limited_resources, machine_roles, profiles, variants
 from tester.program.program import AgentSpec, Program
 from tester.program.replay_file import Leg
-from tester.scenario import limited_resources, machine_roles, profiles, variants
 
 LEAST_EPISODES: Final = 30
 MOST_EPISODES: Final = 500
@@ -105,13 +105,14 @@ class Legs:
         options = self._options
         prng = self._prng.fork(f"leg {number}")
         fixed = {**turn.pinned, **options.fixed}
-        scenario = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
-        drawn = [
+        # "scenario" names the stream of numbers: another name would move every run.
+        drawn = profiles.draw(turn.profile, prng.fork("scenario"), fixed)
+        varied = [
             variant
             for variant in variants.draw(self._protocol.written, prng)
             if variant.called not in options.without_variants
         ]
-        description = self._systems.draw(scenario.shape, drawn, prng.fork("avoided"))
+        description = self._systems.draw(drawn.shape, varied, prng.fork("avoided"))
         agents, groups, rules = agents_and_rules(description)
         able = machine_roles.abilities(self._protocol.accepted, description)
         changes: dict[str, Any] = {"abilities": tuple(able[group] for group in groups)}
@@ -122,8 +123,8 @@ class Legs:
             changes |= {"bare_percent": 0, "plain_percent": 0}
         if "atomics" in without:
             changes |= {"bare_percent": 100, "atomic_percent": 0}
-        episodes = self._leg_episodes(number, prng, scenario.program, agents, turn.longest)
-        config = scenario.config(
+        episodes = self._leg_episodes(number, prng, drawn.program, agents, turn.longest)
+        config = drawn.config(
             agents,
             min(options.episodes - done, episodes),
             description.line_size,
@@ -137,10 +138,10 @@ class Legs:
                 program,
                 description,
                 self._protocol.identity,
-                self._deadlock_limit(scenario.shape),
+                self._deadlock_limit(drawn.shape),
                 options.seed,
                 number,
-                scenario.profile,
+                drawn.profile,
                 options.version,
                 done,
                 self._protocol.texts,
@@ -150,12 +151,12 @@ class Legs:
 
         def summarise() -> LegSummary:
             return leg_summary(
-                scenario.profile,
+                drawn.profile,
                 description,
                 config,
-                scenario.crowding,
+                drawn.crowding,
                 limited_resources.limits_in(description, usual),
-                lambda: in_force(drawn, self._protocol.info, usual, description),
+                lambda: in_force(varied, self._protocol.info, usual, description),
             )
 
         return Draft(config, prng.fork("program"), leg, summarise)

@@ -20,9 +20,9 @@ from runtime.description import (
 )
 from slicc.text.lazy_dataclass import dataclass
 from tester.generator.generator import GeneratorConfig
+from tester.profiles import machine_roles
+from tester.profiles.limited_resources import Limit
 from tester.program.address_map import MapConfig
-from tester.scenario import machine_roles
-from tester.scenario.limited_resources import Limit
 
 _WIDTH: Final = 96
 _PROFILE: Final = 17

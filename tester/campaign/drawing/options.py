@@ -16,7 +16,7 @@ from tester.campaign.drawing.known_defects import avoided_defects
 from tester.errors import ConfigError
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.limits import LIMITS
-from tester.scenario import profiles
+from tester.profiles import profiles
 
 NO_END: Final = 1 << 40
 """Episodes that no run has: legs are whole."""

@@ -16,7 +16,7 @@ from typing import Final
 from runtime.prng import Prng
 from slicc.text.lazy_dataclass import dataclass
 from tester.counter_rng import CounterRng, shuffled
-from tester.scenario.profiles import DEFAULT
+from tester.profiles.profiles import DEFAULT
 
 
 @dataclass(frozen=True, slots=True)

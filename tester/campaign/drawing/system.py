@@ -19,7 +19,7 @@ from runtime.description.variants import assignments
 from runtime.prng import Prng
 from tester.campaign.drawing.known_defects import avoided, one_way
 from tester.campaign.drawing.options import Options
-from tester.scenario import limited_resources, machine_roles, profiles
+from tester.profiles import limited_resources, machine_roles, profiles
 
 
 class Systems:

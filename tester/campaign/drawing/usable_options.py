@@ -16,8 +16,8 @@ from runtime.description import DefectDescription
 from slicc.text.suggest import suggest
 from tester.campaign.drawing.known_defects import avoided_defects
 from tester.errors import ConfigError
-from tester.scenario.machine_roles import has_gpu, overrides
-from tester.scenario.scenario import Shape
+from tester.profiles.machine_roles import has_gpu, overrides
+from tester.profiles.profile_draw import Shape
 
 _LACKS: Final = {
     "units": "first-level cache with a port",

@@ -70,7 +70,7 @@ def _shipped() -> Iterable[str]:
 
 
 def _profiles() -> Iterable[str]:
-    from tester.scenario.profiles import names
+    from tester.profiles.profiles import names
 
     return names()
 

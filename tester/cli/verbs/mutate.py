@@ -39,7 +39,7 @@ from tester.mutation.score import Score
 from tester.mutation.scoring import Scoring
 from tester.mutation.study import OriginalFails, Study
 from tester.mutation.text_report import json_report, text_lines
-from tester.scenario import profiles
+from tester.profiles import profiles
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
 

@@ -26,8 +26,8 @@ from tester.engines.choice import Choice
 from tester.execution.leg import DEADLOCK_LIMIT
 from tester.formats.formats import ResultFormat, text_beside
 from tester.formats.run_record import RunEnd
+from tester.profiles import profiles
 from tester.program.replay_file import Leg, save_leg
-from tester.scenario import profiles
 
 if TYPE_CHECKING:
     from tester.cli.options.campaign import CampaignOptions

@@ -40,8 +40,8 @@ from tester.exploration.exploration import Finding as Found
 from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
+from tester.profiles.machine_roles import abilities
 from tester.program.replay_file import Leg
-from tester.scenario.machine_roles import abilities
 
 PROFILE: Final = "explore"
 """What a leg of a counterexample has in place of a profile."""

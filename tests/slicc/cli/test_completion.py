@@ -16,7 +16,7 @@ from slicc.diagnostics.registry import CODES
 from slicc.text.command.completion import candidates
 from tester.cli.main import VERBS as TESTER
 from tester.cli.main import meant
-from tester.scenario import profiles
+from tester.profiles import profiles
 from tests.slicc.cli.test_cli import slicc
 
 ROOT = Path(__file__).parents[3]

@@ -14,8 +14,8 @@ from tester.campaign.relaxations import relaxed
 from tester.diagnosis.failure_report import render
 from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
+from tester.profiles.limited_resources import limits_in
 from tester.program.replay_file import Leg
-from tester.scenario.limited_resources import limits_in
 from tests.planted.bugs import BY_NAME
 
 COUNTS = "[machine.L1Cache]\ncount = 4\n"

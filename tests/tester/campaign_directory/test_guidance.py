@@ -13,7 +13,7 @@ from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import NO_END, Options
 from tester.campaign.drawing.profile_schedule import Turn, rotation
 from tester.campaign_directory.guidance import EPOCH, KNOBS, LAG, Guide, Yield
-from tester.scenario import machine_roles, profiles
+from tester.profiles import machine_roles, profiles
 
 DECK = (Turn("replacement"), Turn("system"), Turn("system"), Turn("line-duel", {"dmas": 1}))
 

@@ -12,9 +12,9 @@ from runtime.types.messages import RubyRequestType
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options
 from tester.execution.events import Verdict
+from tester.profiles import machine_roles
 from tester.program.program import FETCH, LOAD, Program
 from tester.program.replay_file import Leg
-from tester.scenario import machine_roles
 
 FIXED = {"scalars": 2, "fetchers": 0, "dmas": 0, "fetch_waves": 2, "units": 2}
 

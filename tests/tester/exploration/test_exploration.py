@@ -20,7 +20,7 @@ from tester.exploration.report import (
     verdict_line,
 )
 from tester.exploration.small_system import Bounds, small_system
-from tester.scenario.machine_roles import find_roles
+from tester.profiles.machine_roles import find_roles
 from tests.measured_times import with_times
 from tests.planted.bug import HANG, Bug, BugClass, Edit
 from tests.planted.bugs import BUGS

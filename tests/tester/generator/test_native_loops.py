@@ -14,9 +14,9 @@ from tester.errors import ConfigError
 from tester.generator.config import BYTES, CHECKS
 from tester.generator.generator import generate, generate_program
 from tester.generator.native_loops import CompiledLoops, load_loops, loops_recipe
+from tester.profiles import profiles
 from tester.program.address_map import LAYOUTS, MapConfig
 from tester.program.program import CONTINUES
-from tester.scenario import profiles
 from tests.compiling import ROOT, STRICT, WARNINGS, compile_unit, compiler
 from tests.sampling import sampled
 from tests.tester.programs import CONFIGS

@@ -12,8 +12,8 @@ from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.execution.handover import handover_rules_of
 from tester.native.leg import NativeLegRun
-from tester.scenario.profiles import PROFILES
-from tester.scenario.special_profiles import COMPARISONS
+from tester.profiles.profiles import PROFILES
+from tester.profiles.special_profiles import COMPARISONS
 from tests.sampling import sampled
 from tests.tester.native.equality import (
     PROTOCOLS,

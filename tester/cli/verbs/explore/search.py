@@ -39,8 +39,8 @@ from tester.exploration.report import (
     verdict_line,
 )
 from tester.exploration.small_system import Bounds, SmallSystem, small_system
+from tester.profiles.machine_roles import Roles, find_roles
 from tester.program.program import DMA
-from tester.scenario.machine_roles import Roles, find_roles
 
 
 def explore(options: ExploreOptions) -> int:

@@ -1,4 +1,4 @@
-"""Samples a scenario's parts by name: what all profiles share, and how a map is sized.
+"""Samples the parts of a `ProfileDraw` by name: what all profiles share, and how a map is sized.
 
 Invariant: every number is drawn from a fork named after it, so fixing one on the command line, or
 adding another, changes no other.
@@ -14,9 +14,9 @@ from typing import Any, Final, TypeVar
 from runtime.controller.declarations import once_a_class
 from runtime.prng import Prng
 from tester.generator.generator import GeneratorConfig
+from tester.profiles.profile_draw import Shape, locations_for, under_way
 from tester.program.address_map import MapConfig
 from tester.program.program import AgentSpec
-from tester.scenario.scenario import Shape, locations_for, under_way
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 `CONTENTION`: run by `default`. `ON_REQUEST`: a correct protocol may need more resources than this
 one leaves. `COMPARISONS`: for processors alone, so that rates can be compared with those of other
 testers.
-Invariant: as in `tester.scenario.profiles`.
+Invariant: as in `tester.profiles.profiles`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from tester.generator.config import BYTES, CHECKS
 from tester.generator.generator import GeneratorConfig
+from tester.profiles.profile_draw import Shape
+from tester.profiles.profile_sampler import SIZES, ProfileSampler, set_stride
 from tester.program.address_map import DENSE, LINE_DUEL, MapConfig
-from tester.scenario.profile_sampler import SIZES, ProfileSampler, set_stride
-from tester.scenario.scenario import Shape
 
 
 def _random_check(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:

@@ -1,6 +1,6 @@
 """One draw from a profile: a system in general terms, and what to run on it.
 
-Invariant: a scenario is a plain value that knows neither protocol nor seed, so that it can be
+Invariant: a draw is a plain value that knows neither protocol nor seed, so that it can be
 printed before the first tick and applied to whatever system the protocol allows.
 """
 
@@ -18,7 +18,7 @@ from tester.program.program import AgentSpec
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A system in terms that all protocols share; `tester.scenario.machine_roles` maps them to a
+    """A system in terms that all protocols share; `tester.profiles.machine_roles` maps them to a
     protocol's machines.
     """
 
@@ -100,7 +100,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class ProfileDraw:
     """One draw from a profile. `program` holds stand-ins for agents; see `config`."""
 
     profile: str

@@ -2,7 +2,7 @@
 
 One run cannot find every kind of bug: stale copies need a few hot lines and large caches, lost
 victims many lines and small ones. A profile is a distribution over both; drawing from it gives a
-`Scenario`, a plain value that is printed before the first tick. Invariant: every number is drawn
+`ProfileDraw`, a plain value that is printed before the first tick. Invariant: every number is drawn
 from a fork named after it, so fixing one on the command line, or adding another, changes no other.
 """
 
@@ -18,11 +18,11 @@ from runtime.prng import Prng
 from slicc.text.suggest import suggest
 from tester.errors import ConfigError
 from tester.generator.generator import GeneratorConfig
+from tester.profiles.profile_draw import ProfileDraw as ProfileDraw
+from tester.profiles.profile_draw import Shape as Shape
+from tester.profiles.profile_sampler import SIZES, ProfileSampler, set_stride
+from tester.profiles.special_profiles import COMPARISONS, CONTENTION, ON_REQUEST
 from tester.program.address_map import BANK_SKEW, DENSE, LINE_DUEL, SET_CONFLICT, MapConfig
-from tester.scenario.profile_sampler import SIZES, ProfileSampler, set_stride
-from tester.scenario.scenario import Scenario as Scenario
-from tester.scenario.scenario import Shape as Shape
-from tester.scenario.special_profiles import COMPARISONS, CONTENTION, ON_REQUEST
 
 
 def _replacement(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
@@ -461,8 +461,8 @@ def check_fixed(fixed: Mapping[str, object]) -> None:
             raise ConfigError(f"option {name} is {value!r}, {type(default).__name__} is needed")
 
 
-def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) -> Scenario:
-    """A scenario of that profile. `fixed` (see `options`) replaces what would have been drawn.
+def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) -> ProfileDraw:
+    """One draw from that profile. `fixed` (see `options`) replaces what would have been drawn.
 
     Raises ConfigError for an unknown profile or option and for impossible values.
     """
@@ -473,4 +473,4 @@ def draw(profile: str, prng: Prng, fixed: Mapping[str, object] | None = None) ->
         raise _no_profile(profile)
     sampler = ProfileSampler(prng.fork(profile), fixed)
     shape, program = everything[profile](sampler)
-    return Scenario(profile, shape, program, sampler.crowding)
+    return ProfileDraw(profile, shape, program, sampler.crowding)

@@ -10,7 +10,7 @@ from protocols import shipped
 from protocols.loader import load_protocol
 from tester.cli.options.run import RunOptions
 from tester.cli.verbs.run import run
-from tester.scenario.machine_roles import undriven
+from tester.profiles.machine_roles import undriven
 from tests.planted.bug import PROTOCOLS
 
 ONLY_PROCESSORS = """

@@ -19,8 +19,8 @@ from tester import limits
 from tester.campaign.drawing.profile_schedule import rotation, turn_of_leg
 from tester.errors import ConfigError
 from tester.generator.generator import generate_program
+from tester.profiles import limited_resources, machine_roles, profiles, special_profiles
 from tester.program.verifier import verify
-from tester.scenario import limited_resources, machine_roles, profiles, special_profiles
 from tests.sampling import sampled
 from tests.tester.programs import Execution, cpu, gpu
 

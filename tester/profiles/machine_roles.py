@@ -21,8 +21,8 @@ from runtime.description.inference import REQUESTERS
 from slicc.text.lazy_dataclass import dataclass
 from tester.generator.config import Abilities
 from tester.identity_cache import once_for_the_same
+from tester.profiles.profile_draw import Shape
 from tester.program.program import DMA, FETCH
-from tester.scenario.scenario import Shape
 
 _WRITE_BACK_PARAMETER = "WB"
 _L3_WRITES_PARAMETER = "useL3OnWT"

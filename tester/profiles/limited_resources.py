@@ -20,8 +20,8 @@ from runtime.controller.declarations import BufferParameter, once_a_class
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.wakeup import Controller
 from runtime.description import SystemDescription
-from tester.scenario.machine_roles import find_roles
-from tester.scenario.scenario import Shape
+from tester.profiles.machine_roles import find_roles
+from tester.profiles.profile_draw import Shape
 
 _ENTRIES: Final = "number_of_TBEs"
 _TO_MEMORY: Final = "requestToMemory"

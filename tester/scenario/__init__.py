@@ -1,1 +1,0 @@
-"""Which system to build and how to load it."""
