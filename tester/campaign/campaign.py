@@ -30,7 +30,7 @@ from tester.errors import ConfigError
 from tester.execution.events import Finding, RequestObserver, Verdict
 from tester.execution.handover import handover_rules_of
 from tester.execution.leg import LegRun, Outcome
-from tester.native.batch import Counts, LegBatch, LegResult
+from tester.native.batch import Counts, LegBatch, NativeLegResult
 from tester.native.leg import NativeLegRun, NativeProtocol
 from tester.native.transition_log import TransitionLog
 from tester.program.replay_file import Leg, with_derived
@@ -114,7 +114,7 @@ class Campaign:
         self.statistics = Statistics(protocol.description.line_size) if counts else None
         self._ahead: deque[Plan] = deque()
         """Legs whose turn comes next, drawn in advance."""
-        self._ended: deque[tuple[Leg, LegResult, Counts]] = deque()
+        self._ended: deque[tuple[Leg, NativeLegResult, Counts]] = deque()
         """Those of them that have been run, in a batch, with the transitions of each."""
         self._at_once = 1
         """How many legs were last drawn at once."""
@@ -279,7 +279,7 @@ class Campaign:
             return self._add_ended(run, result, counts)
         counts = Counts(self.protocol.info)
 
-        def progress(so_far: LegResult) -> None:
+        def progress(so_far: NativeLegResult) -> None:
             run.adopt(so_far.outcome, so_far.transitions)
             if on_progress is not None:
                 on_progress(run)
@@ -299,7 +299,7 @@ class Campaign:
             self._add_counted(batch)
         return self._add_ended(run, result, counts)
 
-    def _add_ended(self, run: NativeLegRun, result: LegResult, counts: Counts) -> str:
+    def _add_ended(self, run: NativeLegRun, result: NativeLegResult, counts: Counts) -> str:
         """Count a leg that was run in a batch, if it has passed. How it fails."""
         if not result.failure:
             run.adopt(result.outcome, result.transitions)
@@ -422,7 +422,7 @@ class Campaign:
             return [result.ending for result in results]
         return [ending_of(self.tried(with_derived(leg))) for leg in legs]
 
-    def _results_of(self, legs: Sequence[Leg]) -> list[LegResult] | None:
+    def _results_of(self, legs: Sequence[Leg]) -> list[NativeLegResult] | None:
         """None: they cannot be run natively."""
         if self.engine.batch is not None:
             with suppress(*CANNOT):

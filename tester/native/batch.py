@@ -97,8 +97,8 @@ class ResultWord(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LegResult:
-    """How a leg ended.
+class NativeLegResult:
+    """How a leg of a batch ended; `tester.campaign.workers.LegResult` counts it for a campaign.
 
     ``failure``: what kind of failure, as ``Campaign.failure_of`` names it; empty: it passed.
     """
@@ -206,10 +206,10 @@ class LegBatch:
         self,
         legs: Sequence[Leg],
         counts: Counts | None = None,
-        on_progress: Callable[[LegResult], None] | None = None,
+        on_progress: Callable[[NativeLegResult], None] | None = None,
         log: TransitionLog | None = None,
         counted: bool = False,
-    ) -> list[LegResult]:
+    ) -> list[NativeLegResult]:
         """How each leg ends. What their programs must observe is derived if it is not yet.
 
         Raises what NativeLegRun and ``rules_of`` raise. What does not fit into the memory of a
@@ -219,7 +219,7 @@ class LegBatch:
         ``counted``: what the leg, which is the only one, costs is :meth:`counted` afterwards.
         """
         self._reserve()
-        found: list[LegResult] = []
+        found: list[NativeLegResult] = []
         while len(found) < len(legs):
             found += self._call(legs[len(found) :], counts, on_progress, log, counted)
         return found
@@ -230,7 +230,7 @@ class LegBatch:
         for leg in legs:
             self._form_of(leg)
 
-    def run_short(self, legs: Sequence[Leg]) -> list[tuple[LegResult, Counts]]:
+    def run_short(self, legs: Sequence[Leg]) -> list[tuple[NativeLegResult, Counts]]:
         """How the first of some legs end: as many as one call runs none of which takes long; and
         the transitions of each, if it passes. Raises what `run` raises."""
         self._reserve()
@@ -240,7 +240,7 @@ class LegBatch:
         place, step = cells.ctypes.data, cells.strides[0]
         library, jobs = self._jobs(legs, range(place, place + len(legs) * step, step))
         _, words = self._run_legs(library, jobs, self._memory(_SHORT_STEPS, None))
-        found: list[tuple[LegResult, Counts]] = []
+        found: list[tuple[NativeLegResult, Counts]] = []
         for leg, row, own in zip(legs, words.tolist(), cells):
             if row[ResultWord.STATUS] not in (RunStatus.IDLE, RunStatus.FINDING):
                 break
@@ -302,10 +302,10 @@ class LegBatch:
         self,
         legs: Sequence[Leg],
         counts: Counts | None,
-        on_progress: Callable[[LegResult], None] | None,
+        on_progress: Callable[[NativeLegResult], None] | None,
         log: TransitionLog | None,
         counted: bool,
-    ) -> Iterator[LegResult]:
+    ) -> Iterator[NativeLegResult]:
         """The results of the first legs, if there is room for one."""
         del self._forms[:-_KEPT]
         cells = None if counts is None else counts.cells.ctypes.data
@@ -328,9 +328,9 @@ class LegBatch:
         jobs: list[Job],
         legs: Sequence[Leg],
         counts: Counts | None,
-        on_progress: Callable[[LegResult], None] | None,
+        on_progress: Callable[[NativeLegResult], None] | None,
         log: TransitionLog | None,
-    ) -> Iterator[LegResult]:
+    ) -> Iterator[NativeLegResult]:
         rows = None if log is None else Log(log.rows.ctypes.data, len(log.rows), 0)
         memory = self._memory(_STEPS, rows)
         at = ctypes.addressof(memory)
@@ -410,7 +410,7 @@ class LegBatch:
 
     def _alone(
         self, leg: Leg, counts: Counts | None, log: TransitionLog | None, counted: bool
-    ) -> LegResult:
+    ) -> NativeLegResult:
         rules = self._form_of(leg).rules
         run = NativeLegRun(with_derived(leg), self._protocol, rules, counts=counted)
         run.steps = None if log is None else []
@@ -422,7 +422,7 @@ class LegBatch:
         if counts is not None and outcome.finding is None:
             counts.add(run.counts())
         finding = outcome.finding
-        return LegResult(
+        return NativeLegResult(
             run.failure,
             outcome.episodes,
             outcome.lane_accesses,
@@ -436,7 +436,7 @@ class LegBatch:
             outcome.statistics,
         )
 
-    def _result(self, leg: Leg, row: list[int]) -> LegResult:
+    def _result(self, leg: Leg, row: list[int]) -> NativeLegResult:
         statistics = Statistics()
         statistics.live = row[ResultWord.LIVE]
         statistics.live_time = row[ResultWord.LIVE_TIME]
@@ -454,7 +454,7 @@ class LegBatch:
                 known[ResultWord.EVENT],
             )
             failure = kind_of_failure(_verdict(row), place)
-        return LegResult(
+        return NativeLegResult(
             failure,
             row[ResultWord.EPISODES],
             row[ResultWord.LANE_ACCESSES],

@@ -22,7 +22,7 @@ from tester.engines import selection as engine_selection
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, EngineDisagreement, choose
 from tester.errors import ConfigError
-from tester.native.batch import LegBatch, LegResult
+from tester.native.batch import LegBatch, NativeLegResult
 from tests.planted.bugs import BY_NAME
 from tests.tester.native.equality import engine, loaded
 
@@ -193,7 +193,7 @@ def test_a_batch_that_ends_otherwise_than_its_legs_alone_is_our_bug(
     leg = campaign.plan(0).leg
     honest = LegBatch.run
 
-    def lying(self: LegBatch, *arguments: Any) -> list[LegResult]:
+    def lying(self: LegBatch, *arguments: Any) -> list[NativeLegResult]:
         return [replace(result, failure="leak") for result in honest(self, *arguments)]
 
     monkeypatch.setattr(LegBatch, "run", lying)

@@ -13,7 +13,7 @@ from tester.campaign.drawing.options import Options
 from tester.execution.events import Verdict
 from tester.execution.handover import handover_rules_of
 from tester.native import batch as native_batch
-from tester.native.batch import Counts, LegBatch, LegResult
+from tester.native.batch import Counts, LegBatch, NativeLegResult
 from tester.native.leg import NativeLegRun
 from tester.program.expectations import BLOCK_EPISODES, derive
 from tester.program.replay_file import Leg
@@ -44,7 +44,7 @@ def alone(protocol: str, leg: Leg) -> NativeLegRun:
     return run
 
 
-def assert_alike(protocol: str, leg: Leg, result: LegResult) -> None:
+def assert_alike(protocol: str, leg: Leg, result: NativeLegResult) -> None:
     run = alone(protocol, leg)
     outcome = run.outcome
     assert result.failure == run.failure
@@ -67,7 +67,7 @@ def at_once(leg: Leg) -> Leg:
     return replace(leg, description=leg.description.override({"network.delays": "nominal"}))
 
 
-def figures(result: LegResult) -> tuple[object, ...]:
+def figures(result: NativeLegResult) -> tuple[object, ...]:
     return (*astuple(result)[:-1], *(getattr(result.statistics, name) for name in FIELDS))
 
 
@@ -195,7 +195,7 @@ def test_long_legs_show_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     legs = drawn("MI", (0, 1, 2))
     expected = [figures(result) for result in batch("MI").run(legs)]
     monkeypatch.setattr(native_batch, "_STEPS", 1)
-    shown: list[LegResult] = []
+    shown: list[NativeLegResult] = []
     assert [figures(each) for each in batch("MI").run(legs, None, shown.append)] == expected
     ticks = [each.ticks for each in shown]
     assert len(ticks) > len(legs)
