@@ -35,8 +35,8 @@ from gpu.litmus.situation import CORES, CUS, LINE, Situation, places, where
 from gpu.memory.coherent.factory import (
     DEFAULT_PROTOCOL,
     EngineChoice,
-    Engines,
     LoadedSystem,
+    MemoryFactory,
     load_system,
 )
 from gpu.memory_model.program import Outcome, Program, Thread
@@ -84,15 +84,15 @@ def open_device(machine: Machine, situation: Situation) -> Device:
     system = _system(machine, situation.tccs, situation.delays, bool(situation.cores))
     if situation.held:
         system = _holding(system, memory_start(machine, bool(situation.cores)), situation)
-    engines = _engines(machine, bool(situation.cores))
-    memory = engines.open(system.kernel, situation.key, capacities=_CAPACITIES).memory
+    factory = _factory(machine, bool(situation.cores))
+    memory = factory.open(system.kernel, situation.key, capacities=_CAPACITIES).memory
     options = Options(pace=Pace(poll=_NO_POLL))
     return Device(memory=memory, most_instructions=_MOST_INSTRUCTIONS, options=options)
 
 
 @lru_cache(maxsize=8)
-def _engines(machine: Machine, cores: bool) -> Engines:
-    return Engines(_system(machine, 1, "nominal", cores), machine.engine)
+def _factory(machine: Machine, cores: bool) -> MemoryFactory:
+    return MemoryFactory(_system(machine, 1, "nominal", cores), machine.engine)
 
 
 def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedSystem:
@@ -113,7 +113,7 @@ def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedS
 def memory_start(machine: Machine, cores: bool) -> int:
     """Where the memory of a test is, on every new device."""
     kernel = _system(machine, 1, "nominal", cores).kernel
-    return _allocate(Device(memory=_engines(machine, cores).open(kernel).memory), cores, _GRANULE)
+    return _allocate(Device(memory=_factory(machine, cores).open(kernel).memory), cores, _GRANULE)
 
 
 def _allocate(device: Device, cores: bool, size: int) -> int:

@@ -82,8 +82,8 @@ def load_system(
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """A memory and, in ``words``, the engine that runs it, as text for the user."""
+class OpenedMemory:
+    """``words``: which engine runs it, as text for the user."""
 
     memory: CoherentMemory
     words: str
@@ -104,20 +104,20 @@ def choose_engine(
     space: AddressSpace | None = None,
     *,
     optimised: bool = False,
-) -> Engine:
-    """The same on the engine that ``choice`` names; ``auto``: the native one if that is possible.
+) -> OpenedMemory:
+    """Open a memory on the engine that ``choice`` names; ``auto``: the native one if possible.
 
     ``loaded`` was loaded with ``native=True`` unless ``choice`` is ``python``. ``optimised``:
     compile for speed, which takes seconds for a protocol that is new; else code that was compiled
     in less time is used, and the optimised object is ready for the next run if this one lasts.
     Raises EngineMissing if ``choice`` is the native engine and it is not available.
     """
-    return Engines(loaded, choice, optimised=optimised).open(loaded.kernel, seed, space)
+    return MemoryFactory(loaded, choice, optimised=optimised).open(loaded.kernel, seed, space)
 
 
-class Engines:
-    """What `choose_engine` needs for any system of a protocol, for callers that open many memories:
-    finding a compiler and planning are done once."""
+class MemoryFactory:
+    """Opens memories of any system of one protocol: finding a compiler and planning are done once.
+    `choose_engine` is for callers that open one."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Engines:
         seed: int = 0,
         space: AddressSpace | None = None,
         capacities: Capacities | None = None,
-    ) -> Engine:
+    ) -> OpenedMemory:
         """A memory at rest, all zero. ``capacities``: of the native engine's pools at first.
         Raises EngineMissing."""
         words = self._words
@@ -156,12 +156,12 @@ class Engines:
                 return self._native.open(kernel, seed, space, capacities)
             except _CANNOT as error:
                 words = self._without(error)
-        return Engine(CoherentMemory(kernel, PythonBackend(kernel, seed), space), words)
+        return OpenedMemory(CoherentMemory(kernel, PythonBackend(kernel, seed), space), words)
 
 
 class NativeSystem:
     """What native memories of one protocol share: the compiler, the plans of its systems. Raises
-    one of the errors that `Engines` explains."""
+    one of the errors that `MemoryFactory` explains."""
 
     def __init__(self, loaded: LoadedSystem, *, optimised: bool = False) -> None:
         sources = loaded.protocol.native
@@ -179,7 +179,7 @@ class NativeSystem:
         seed: int,
         space: AddressSpace | None,
         capacities: Capacities | None,
-    ) -> Engine:
+    ) -> OpenedMemory:
         """A memory at rest, of any system of the protocol. Raises the same."""
         description = kernel.description
         nodes = sum(machine.count or 0 for machine in description.machines.values())
@@ -189,7 +189,7 @@ class NativeSystem:
         verdicts = Verdicts(self._sources, kernel.protocol, description)
         backend = NativeBackend(kernel, library, self._plans, verdicts, seed, space, capacities)
         words = f"native engine, compiled by {self._compiler.version}"
-        return Engine(CoherentMemory(kernel, backend, space), words)
+        return OpenedMemory(CoherentMemory(kernel, backend, space), words)
 
     def _libraries(self, sizes: Sizes) -> Libraries:
         """Shared by all devices of this process, so that they compile a protocol once."""
