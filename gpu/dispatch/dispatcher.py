@@ -51,9 +51,9 @@ class Dispatcher:
         """When a group might be placed; None until something changes."""
         return self._due
 
-    def why_never(self, run: KernelRun, group: tuple[int, int, int] = (0, 0, 0)) -> str | None:
+    def why_never(self, run: KernelRun) -> str | None:
         """Why the largest group of a dispatch can never start, as text; None if it can."""
-        demand = run.demand(group)
+        demand = run.demand((0, 0, 0))  # the first group is whole: only the last ones are clipped
         if not any(self.units[cu].could_ever_fit(demand) for cu in run.cus):
             return (
                 f"{demand.waves} waves of {demand.vgprs} VGPRs and {demand.sgprs} SGPRs "

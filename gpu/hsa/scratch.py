@@ -17,6 +17,8 @@ WAVE_GRANULE: Final = 1024
 LARGEST_ITEM: Final = 0x1FFF * WAVE_GRANULE // LANES
 """Bytes of one work-item: the register that holds a wave's size has 13 bits of KiB."""
 _MOST_WAVES: Final = 0xFFF
+_LARGEST_GROUP: Final = 16
+"""Waves of a group of 1024 work-items, all of which need their slots at once."""
 _SWIZZLE: Final = 1 << 31
 _FORMAT: Final = (
     4 | 5 << 3 | 6 << 6 | 7 << 9  # x, y, z, w
@@ -33,10 +35,10 @@ def wave_bytes(item_bytes: int) -> int:
     return round_up(item_bytes * LANES, WAVE_GRANULE)
 
 
-def pool_waves(item_bytes: int, resident: int, largest_pool: int, largest_group: int = 16) -> int:
+def pool_waves(item_bytes: int, resident: int, largest_pool: int) -> int:
     """How many waves a pool should serve: all that can be resident, if that is not too large."""
     wanted = min(resident, largest_pool // wave_bytes(item_bytes), _MOST_WAVES)
-    return max(wanted, largest_group)
+    return max(wanted, _LARGEST_GROUP)
 
 
 def queue_fields(pool: int, hidden_base: int, item_bytes: int, waves: int) -> dict[str, int]:

@@ -43,7 +43,8 @@ class Topology:
                 machine = MachineID(machine_type, num, len(self.nodes))
                 self.ids[machine_type, num] = machine
                 self.nodes.append(machine)
-        self._interleaving: dict[int, tuple[int, int]] = {}
+        self._interleaving: dict[int, int] = {}
+        """How many controllers share the lines, by type; others own all memory each."""
 
     def machine_id(self, machine_type: int, num: int) -> MachineID:
         """The one id of that controller; an id without node if the system has none such."""
@@ -66,14 +67,13 @@ class Topology:
         """The bits of all controllers of a type."""
         return ((1 << self.count(machine_type)) - 1) << self.first_node(machine_type)
 
-    def interleave(self, machine_type: int, low_bit: int | None = None) -> None:
-        """Spread addresses over the controllers of a type: number = (address >> low_bit) mod count.
+    def interleave(self, machine_type: int) -> None:
+        """Spread lines over the controllers of a type: number = line number mod count.
 
-        ``low_bit`` defaults to the line size. A type that is not interleaved owns all memory
+        A type that is not interleaved owns all memory
         in each of its controllers.
         """
-        bit = self.line_bits if low_bit is None else low_bit
-        self._interleaving[machine_type] = (bit, self.count(machine_type))
+        self._interleaving[machine_type] = self.count(machine_type)
 
     def interleaved(self, machine_type: int) -> bool:
         """Whether each of its controllers owns only some addresses."""
@@ -81,15 +81,15 @@ class Topology:
 
     def map_address(self, machine_type: int, address: int) -> MachineID:
         """The controller of that type which owns the address; the first if all own it."""
-        entry = self._interleaving.get(machine_type)
-        if entry is None or not entry[1]:
+        count = self._interleaving.get(machine_type)
+        if not count:
             return self.machine_id(machine_type, 0)
-        return self.ids[machine_type, (address >> entry[0]) % entry[1]]
+        return self.ids[machine_type, (address >> self.line_bits) % count]
 
     def owns(self, machine: MachineID, address: int) -> bool:
         """Whether the address lies in the ranges of that controller."""
-        entry = self._interleaving.get(machine.type)
-        return entry is None or (address >> entry[0]) % entry[1] == machine.num
+        count = self._interleaving.get(machine.type)
+        return count is None or (address >> self.line_bits) % count == machine.num
 
 
 class Channel(HeldSender):

@@ -33,15 +33,14 @@ def _kept(facts: MachineFacts) -> Findings:
         port
         for transition, ports in judged
         for port in ports
-        if not facts.consumes(transition, ports)
-        and _looked_at_again(facts, transition, port, stalling)
+        if not facts.consumes(transition, ports) and _looked_at_again(transition, stalling)
     )
     for transition, ports in judged:
         port = min(ports, key=lambda ref: ref.name)
         usual = keeping[port] * _SHARE > total[port] > keeping[port]
         if facts.consumes(transition, ports) or usual:
             continue
-        if again[port] > 1 and _looked_at_again(facts, transition, port, stalling):
+        if again[port] > 1 and _looked_at_again(transition, stalling):
             continue  # a habit of this machine
         if port in facts.processor_ports and transition.next.kind is not ir.NextKind.STAY:
             continue
@@ -68,12 +67,7 @@ def _stalling(facts: MachineFacts) -> set[tuple[str, str]]:
     }
 
 
-def _looked_at_again(
-    facts: MachineFacts,
-    transition: ir.Transition,
-    port: ir.PortRef,
-    stalling: set[tuple[str, str]],
-) -> bool:
+def _looked_at_again(transition: ir.Transition, stalling: set[tuple[str, str]]) -> bool:
     """Whether the message is left on purpose, for the state that the transition leads to."""
     if transition.next.kind is ir.NextKind.STAY:
         return False

@@ -48,7 +48,7 @@ def check_run(options: RunOptions) -> None:
     if options.jobs > 1 and options.trace is not None:
         raise ConfigError(f"--jobs {options.jobs} has no effect with --trace")
     check_shown(options)
-    check_directory("--output", options.output)
+    check_directory(options.output)
     check_stats(options)
     check_files(
         {
@@ -72,11 +72,11 @@ def check_nothing_drawn(options: SeriesOptions) -> None:
         raise ConfigError(f"diff runs the leg of a file as it is, so {name} has no effect with it")
 
 
-def check_directory(option: str, directory: Path) -> None:
-    """Refuse one that cannot be written to before hours of running are lost there."""
+def check_directory(directory: Path) -> None:
+    """Refuse what ``--output`` names before hours of running are lost there."""
     reason = why_not_writable(directory)
     if reason is not None:
-        raise ConfigError(f"{option} {directory}: cannot be written: {reason}")
+        raise ConfigError(f"--output {directory}: cannot be written: {reason}")
 
 
 def check_files(

@@ -46,7 +46,7 @@ def source_text(writer: InstructionWriter, code: int, type: OperandType, literal
     if code == 253:
         return "w.scc"
     if code in APERTURES:
-        return _aperture(writer, code, type)
+        return _aperture(code, type)
     if type.registers == 2:
         if code == EXEC:
             return "w.exec"
@@ -55,7 +55,7 @@ def source_text(writer: InstructionWriter, code: int, type: OperandType, literal
     return f"w.sgprs[{writer.value(code)}]"
 
 
-def _aperture(writer: InstructionWriter, code: int, type: OperandType) -> str:
+def _aperture(code: int, type: OperandType) -> str:
     """First or last address that means LDS or scratch. Of 32 bits, the lower half is read: the
     upper one is what differs, and is got by reading both."""
     place, last = code - _FIRST_APERTURE >> 1, (code - _FIRST_APERTURE) & 1

@@ -207,8 +207,8 @@ def _machine_types(
     classes = [each.name for each in types if isinstance(each, ir.ClassType)]
     shape = (
         f"sizeof(protocol::{name}::Machine)",
-        _largest(entries, names, name),
-        _largest(records, names, name),
+        _largest(entries, names),
+        _largest(records, names),
         str(classes.count("TBETable") + classes.count("MN_TBETable")),
         str(classes.count("DirectoryMemory")),
         str(classes.count("PerfectCacheMemory")),
@@ -270,7 +270,8 @@ def _full(names: ProtocolNames, ref: ir.TypeRef) -> str:
     return f"protocol::{scope}{names.type(ref)}"
 
 
-def _largest(structs: list[ir.Struct], names: ProtocolNames, machine: str) -> str:
+def _largest(structs: list[ir.Struct], names: ProtocolNames) -> str:
+    """The size of the largest of these structures; 0 where there is none."""
     sizes = [f"sizeof({_full(names, each.ref)})" for each in structs]
     return f"largest({', '.join(sizes)})" if sizes else "0"
 

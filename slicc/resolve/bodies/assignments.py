@@ -66,7 +66,7 @@ def assign(body: Body, node: syntax.Assign, into: Statements) -> None:
     if not check_assignable(body, place, "`:=` changes its left side"):
         return
     if isinstance(place, ir.CallMethod):
-        _assign_element(body, place, value, node.span, into)
+        _assign_element(place, value, node.span, into)
         return
     _assign_place(body, place, value, node.span, into)
 
@@ -129,9 +129,7 @@ def _assign_place(body: Body, place: ir.Expr, value: ir.Expr, span: Span, into: 
             into.append(ir.Assign(place, value, copying_for(body, place, value), span=span))
 
 
-def _assign_element(
-    body: Body, place: ir.CallMethod, value: ir.Expr, span: Span, into: Statements
-) -> None:
+def _assign_element(place: ir.CallMethod, value: ir.Expr, span: Span, into: Statements) -> None:
     """``x.at(i) := v``: the runtime has a method that stores."""
     setter = f"set_{place.method}"
     if type_rules.is_mutable_value(place.type):

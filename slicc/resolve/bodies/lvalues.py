@@ -29,7 +29,7 @@ def check_changeable(body: Body, target: ir.Expr, why: str) -> bool:
                 break
     match root:
         case ir.Local(name):
-            return _check_local(body, name, root.span, target.span, why)
+            return _check_local(body, name, target.span, why)
         case ir.MachineObject() | ir.SelfField() | ir.TransactionValue():
             return True
         case ir.CallFunction():
@@ -75,7 +75,8 @@ def check_assignable(body: Body, target: ir.Expr, why: str) -> bool:
     return True
 
 
-def _check_local(body: Body, name: str, root: Span, span: Span, why: str) -> bool:
+def _check_local(body: Body, name: str, span: Span, why: str) -> bool:
+    """``name``: of a variable in the IR, in which the place at ``span`` lies."""
     for frame in reversed(body.locals.frames):
         for variable in frame.values():
             if variable.ir_name != name:

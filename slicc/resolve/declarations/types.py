@@ -49,7 +49,8 @@ def declare_types(scope: GlobalScope, declarations: Iterable[syntax.Declaration]
 # ------------------------------------------------------------------ names
 
 
-def _is_new(scope: GlobalScope, name: syntax.TypeName, node: syntax.Node) -> bool:
+def _is_new(scope: GlobalScope, name: syntax.TypeName) -> bool:
+    """Whether a type may be declared under that name here; reports why not."""
     first = scope.types.get(name.text)
     if first is None:
         if scope.machine is None and name.text in _MACHINE_ONLY:
@@ -74,7 +75,7 @@ def _is_new(scope: GlobalScope, name: syntax.TypeName, node: syntax.Node) -> boo
 def _declare_enumeration(scope: GlobalScope, node: syntax.Enumeration) -> None:
     check_keys(node.pairs, scope.sink)
     name = node.type.text
-    if not _is_new(scope, node.type, node):
+    if not _is_new(scope, node.type):
         return
     members: dict[str, syntax.Name] = {}
     for member in node.members:
@@ -188,7 +189,7 @@ def _declare_states(scope: GlobalScope, node: syntax.StateDeclaration) -> None:
             f"called `{node.type.text}`",
             help="write `state_declaration(State, …)`",
         )
-    if not _is_new(scope, node.type, node):
+    if not _is_new(scope, node.type):
         return
     members: dict[str, syntax.Name] = {}
     permissions = prelude.ENUMERATIONS["AccessPermission"].names()
@@ -225,7 +226,7 @@ def _declare_states(scope: GlobalScope, node: syntax.StateDeclaration) -> None:
 def _declare_structure(scope: GlobalScope, node: syntax.Structure) -> None:
     check_keys(node.pairs, scope.sink)
     name = node.type.text
-    if not _is_new(scope, node.type, node):
+    if not _is_new(scope, node.type):
         return
     if scope.machine is None and name in prelude.STRUCTURES:
         return  # compared with the library's by check_library_structures
@@ -302,7 +303,7 @@ def _declare_external(scope: GlobalScope, node: syntax.ExternType) -> None:
     name = node.type.text
     if name in type_rules.SCALARS or name in OPAQUE_CLASSES or name in prelude.CLASSES:
         return
-    if not _is_new(scope, node.type, node):
+    if not _is_new(scope, node.type):
         return
     scope.types[name] = TypeSymbol(
         name,

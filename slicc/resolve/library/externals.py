@@ -22,7 +22,7 @@ CALL = "external-call"
 OBJECT = "external-object"
 
 
-def declare_external(scope: MachineScope, declared: Overload, owner: str = "") -> Overload:
+def declare_external(scope: MachineScope, declared: Overload, owner: str) -> Overload:
     """A function (or ``owner``'s method) that the protocol declares without a body, to be called.
 
     It becomes a function of this machine whose call ends the run.

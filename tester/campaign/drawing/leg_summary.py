@@ -75,9 +75,9 @@ def leg_summary(
     profile: str,
     description: SystemDescription,
     config: GeneratorConfig,
-    crowding: int | None = None,
-    limits: Sequence[Limit] = (),
-    variants: Callable[[], Sequence[VariantDescription]] = tuple,
+    crowding: int | None,
+    limits: Sequence[Limit],
+    variants: Callable[[], Sequence[VariantDescription]],
 ) -> LegSummary:
     """What a leg is before its first tick. ``limits``, and what ``variants`` gives: of its
     system."""

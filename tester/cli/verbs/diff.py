@@ -27,7 +27,7 @@ def diff(options: DiffOptions) -> int:
         check_nothing_drawn(options)
         return run_file(options, options.file, Choice.native, before=_compare)
     check_includes(options)
-    check_directory("--output", options.output)
+    check_directory(options.output)
     check_files({"--coverage": options.coverage}, options)
     protocol = load_drawn(options, native=True)
     drawn = drawn_options(options, protocol)

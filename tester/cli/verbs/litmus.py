@@ -40,7 +40,7 @@ _Done = tuple[Path, Result, Path | None]
 def litmus(options: LitmusOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_includes(options)
-    check_directory("--output", options.output)
+    check_directory(options.output)
     protocols = _Protocols(options)
     bound = _bound(options, protocols)
     runs = 0

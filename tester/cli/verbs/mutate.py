@@ -48,7 +48,7 @@ def mutate(options: MutateOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_includes(options)
     if options.output is not None:
-        check_directory("--output", options.output)
+        check_directory(options.output)
     profiles.check_name(options.profile)
     started = time.monotonic()
     try:

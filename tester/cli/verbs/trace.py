@@ -20,7 +20,7 @@ def trace(options: TraceOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_shown(options)
     check_includes(options)
-    check_directory("--output", options.output)
+    check_directory(options.output)
     check_stats(options)
     check_files(
         {

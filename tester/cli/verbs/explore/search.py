@@ -46,7 +46,7 @@ from tester.program.program import DMA
 def explore(options: ExploreOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
     check_includes(options)
-    check_directory("--output", options.output)
+    check_directory(options.output)
     check_files({"--coverage": options.coverage}, options)
     if options.files:
         return explore_scenarios(options)
