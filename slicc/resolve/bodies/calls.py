@@ -259,26 +259,7 @@ def call_method(
             chosen = choose(body.scope, stubs, arguments) or chosen
         chosen = _external(body, chosen, symbol.name)
     if not overloads:
-        described = type_rules.describe(receiver.type)
-        if not body.scope.misses.first(f"{described}()", name, name_span):
-            return unknown(span)
-        removed = None if symbol is None else older.REMOVED.get((symbol.name, name))
-        if removed is not None:
-            body.sink.error(
-                "unsupported-dialect",
-                f"older dialect: `{described}.{name}` is part of {removed}",
-                name_span,
-                "nothing here does that",
-                help="a prelude file (`--prelude FILE`) can say what the call does instead",
-            )
-            return unknown(span)
-        body.sink.error(
-            "unknown-method",
-            f"`{described}` has no method `{name}`",
-            name_span,
-            "no such method",
-            help=lambda: None if symbol is None else did_you_mean(name, symbol.method_names()),
-        )
+        _report_unknown_method(body, receiver.type, symbol, name, name_span)
         return unknown(span)
     if chosen is None:
         what = f"`{type_rules.describe(receiver.type)}.{name}`"
@@ -288,6 +269,46 @@ def call_method(
     if body.scope.uses is not None and name_span.text == name:  # not the brackets of an index
         result = _with_element(chosen, receiver.type).result
         body.scope.note(name_span, chosen.span, NameKind.METHOD, result)
+    if chosen.target is CallTarget.MISSING:
+        _needs_controller(body, name, name_span)
+    return _call_of(body, receiver, chosen, arguments, span)
+
+
+def _report_unknown_method(
+    body: Body, receiver: ir.Type, symbol: TypeSymbol | None, name: str, name_span: Span
+) -> None:
+    """A type has no method of that name; reported once for each type and name."""
+    described = type_rules.describe(receiver)
+    if not body.scope.misses.first(f"{described}()", name, name_span):
+        return
+    removed = None if symbol is None else older.REMOVED.get((symbol.name, name))
+    if removed is not None:
+        body.sink.error(
+            "unsupported-dialect",
+            f"older dialect: `{described}.{name}` is part of {removed}",
+            name_span,
+            "nothing here does that",
+            help="a prelude file (`--prelude FILE`) can say what the call does instead",
+        )
+        return
+    body.sink.error(
+        "unknown-method",
+        f"`{described}` has no method `{name}`",
+        name_span,
+        "no such method",
+        help=lambda: None if symbol is None else did_you_mean(name, symbol.method_names()),
+    )
+
+
+def _call_of(
+    body: Body,
+    receiver: ir.Expr,
+    chosen: Overload,
+    arguments: tuple[ir.Expr, ...],
+    span: Span,
+) -> ir.Expr:
+    """The call of a method that was found: of a function that stands for it, of a structure's
+    method, or of one of the runtime's classes. One that is missing has no value."""
     kept = _pass_arguments(body, chosen, arguments)
     if chosen.target is CallTarget.FUNCTION:
         assert chosen.function is not None
@@ -298,7 +319,6 @@ def call_method(
         assert chosen.function is not None
         return ir.CallStructMethod(receiver, chosen.function, kept, chosen.result, span=span)
     if chosen.target is CallTarget.MISSING:
-        _needs_controller(body, name, name_span)
         return ir.Local("?", chosen.result, span=span)
     return _class_method(body, receiver, chosen, kept, span)
 
