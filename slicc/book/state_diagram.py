@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import graphviz
+import networkx as nx
 
 from slicc import ir
 from slicc.book.edge_ends import part_ends
@@ -38,6 +39,9 @@ COLORS = (
 
 _START, _COMPUTED = "(start)", "(computed)"
 """Nodes that are no states: names of states have no parentheses."""
+
+_Edges = dict[tuple[str, str], list[str]]
+"""Events by source and target."""
 
 
 class GraphvizMissing(Exception):
@@ -97,20 +101,7 @@ def state_diagram(
         },
     )
     graph = state_graph(machine)
-    edges: dict[tuple[str, str], list[str]] = {}
-    kept: dict[str, list[str]] = {state: [] for state in graph}
-    stalled: dict[str, list[str]] = {state: [] for state in graph}
-    for state, target, event, attributes in graph.edges(keys=True, data=True):
-        if attributes["put_off"]:
-            stalled[state].append(event)
-        elif attributes["transition"].next.kind is ir.NextKind.COMPUTED:
-            events = edges.setdefault((state, _COMPUTED), [])
-            if event not in events:  # it has an edge to every state
-                events.append(event)
-        elif state == target:
-            kept[state].append(event)
-        else:
-            edges.setdefault((state, target), []).append(event)
+    edges, kept, stalled = _drawn_events(graph)
     for state in graph:
         about = cast(StateAttributes, graph.nodes[state])
         diagram.node(
@@ -127,11 +118,46 @@ def state_diagram(
     if any(target == _COMPUTED for _, target in edges):
         diagram.node(_COMPUTED, "*", shape="circle", style="dashed", tooltip="computed")
     colors = {state: COLORS[index % len(COLORS)] for index, state in enumerate(graph)}
+    _draw_edges(diagram, machine.name, edges, colors, place, covered)
+    return diagram
+
+
+def _drawn_events(
+    graph: nx.MultiDiGraph[str],
+) -> tuple[_Edges, dict[str, list[str]], dict[str, list[str]]]:
+    """The events of each edge; and by state, those that keep it, which its node lists, and those
+    that it stalls or recycles, which only its tooltip does."""
+    edges: _Edges = {}
+    kept: dict[str, list[str]] = {state: [] for state in graph}
+    stalled: dict[str, list[str]] = {state: [] for state in graph}
+    for state, target, event, attributes in graph.edges(keys=True, data=True):
+        if attributes["put_off"]:
+            stalled[state].append(event)
+        elif attributes["transition"].next.kind is ir.NextKind.COMPUTED:
+            events = edges.setdefault((state, _COMPUTED), [])
+            if event not in events:  # it has an edge to every state
+                events.append(event)
+        elif state == target:
+            kept[state].append(event)
+        else:
+            edges.setdefault((state, target), []).append(event)
+    return edges, kept, stalled
+
+
+def _draw_edges(
+    diagram: graphviz.Digraph,
+    machine: str,
+    edges: _Edges,
+    colors: dict[str, str],
+    place: Place,
+    covered: Cells | None,
+) -> None:
+    """``colors``: of what leaves a state, where nothing is known of cells."""
     for (state, target), events in edges.items():
         color, tooltip = colors[state], ", ".join(events)
         if covered is not None:
-            color = _STATUS_COLORS[_worst(covered, machine.name, state, events)]
-            notes = (covered.note(machine.name, (state, event)) for event in events)
+            color = _STATUS_COLORS[_worst(covered, machine, state, events)]
+            notes = (covered.note(machine, (state, event)) for event in events)
             tooltip = ", ".join(f"{event}: {note}" for event, note in zip(events, notes))
         diagram.edge(
             dot_text(state),
@@ -140,10 +166,9 @@ def state_diagram(
             color=color,
             fontcolor=color,
             tooltip=dot_tooltip(tooltip),
-            URL=place(f"m-{machine.name}", f"c-{machine.name}-{state}-{events[0]}"),
+            URL=place(f"m-{machine}", f"c-{machine}-{state}-{events[0]}"),
             **{"class": " ".join(f"e-{event}" for event in events)},
         )
-    return diagram
 
 
 def _worst(covered: Cells, machine: str, state: str, events: Sequence[str]) -> Status:
