@@ -196,7 +196,7 @@ struct alignas(64) NetworkPort {
     u64 last_due;
 };
 
-// What waits for the bus: see sim/bus.hpp.
+// What waits for the bus: see network/bus.hpp.
 struct Bus {
     u32 head;  // messages that are due, the oldest first
     u32 tail;

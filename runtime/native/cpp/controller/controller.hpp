@@ -1,5 +1,6 @@
 // What a controller knows and can be asked, apart from its table: the loop over its ports, the
-// rows behind stall_and_wait, line locks, the memory port, and what the language offers.
+// rows behind stall_and_wait, line locks, the memory port, and what the language offers. In Python:
+// runtime/controller/base.py and runtime/controller/wakeup.py.
 //
 // Invariant: a message that waits is noted in a row until it is woken. Polling starts again from
 // the first port after every transition (generated code), so early ports have priority.

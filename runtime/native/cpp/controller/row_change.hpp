@@ -1,5 +1,5 @@
 // What if a row of a table were another one: a run may be handed one row that the controllers of a
-// machine have in place of theirs, as Controller.intervene of the reference.
+// machine have in place of theirs, as Controller.intervene of runtime/controller/wakeup.py.
 //
 // Invariant: nothing of this is in objects that are compiled for speed.
 

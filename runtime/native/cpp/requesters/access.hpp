@@ -1,4 +1,5 @@
 // An access, from the instruction to its last answer, and the lists in which its parts stand.
+// What a client issues is Access of runtime/requesters/port.py.
 //
 // Invariant: a slot is free or belongs to one access, or one request of one; everything
 // names slots by number, and 0 is none. Addresses and values stay with the client.

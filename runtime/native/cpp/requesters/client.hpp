@@ -2,7 +2,8 @@
 // one kind of clients; the macros name their headers: SLICC_CLIENT_ACCESS has `struct ClientAccess`,
 // SLICC_CLIENTS defines everything that is declared here, and includes system/api.hpp.
 //
-// Invariant: requesters know nothing else about their clients.
+// In Python, these are methods of Client in runtime/requesters/port.py. Invariant: requesters know
+// nothing else about their clients.
 
 #pragma once
 

@@ -1,4 +1,5 @@
-// What the host may call in objects for external clients, besides system/api.hpp.
+// What the host may call in objects for external clients, besides system/api.hpp;
+// runtime/native/external_requester.py calls it.
 
 #pragma once
 

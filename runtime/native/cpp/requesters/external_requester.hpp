@@ -1,5 +1,6 @@
 // Clients that act for an agent outside of the block: each issues what it is given, in order, and
-// writes down what was answered. Lanes may be wide, and cross a line.
+// writes down what was answered. Lanes may be wide, and cross a line. The agent is in Python:
+// runtime/native/external_requester.py.
 //
 // Invariant: a client issues only in its own wake-ups; what its requester refuses stays at the front
 // until the requester calls back. A tick with answers is the last one of a run. The arrays of a slot

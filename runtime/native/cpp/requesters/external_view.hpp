@@ -1,5 +1,5 @@
 // What the host and external clients share: requests by slot, answers, and what a client keeps about
-// an access.
+// an access. The host is runtime/native/external_requester.py, or code that it hands this view.
 //
 // Invariant: nothing here depends on a protocol, so that code which is not compiled with one can
 // drive it.

@@ -1,4 +1,4 @@
-// Alarms by line.
+// Alarms by line: TimerTable of runtime/structures/tbe_table.py.
 //
 // Invariant: a line has one alarm at most, and its place says where that stands in the heap. The
 // first of the heap is the earliest; among those of one tick, the one of the lowest address.

@@ -1,4 +1,5 @@
-// Slots of a node for operations on translations, some of them for operations of one kind.
+// Slots of a node for operations on translations, some of them for operations of one kind:
+// MN_TBEStorage of runtime/structures/dvm_tables.py.
 //
 // Invariant: a retry that fits no longer waits than it has to: the first that fits goes first.
 

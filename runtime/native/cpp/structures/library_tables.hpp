@@ -1,4 +1,5 @@
-// Tables that only some protocols have: alarms, persistent requests, directories without limit.
+// What tables that only some protocols have consist of: alarms, persistent requests, directories
+// without limit, slots, prefetchers. What they do is in the headers beside this one.
 //
 // Invariant: plain structs of numbers. Whatever they hold by line has room for every line that
 // the system has room for, so that none of them can run out before the lines do.

@@ -1,4 +1,5 @@
-// What the host may call in every object. The block is the host's.
+// What the host may call in every object; runtime/native/ctypes_api.py calls it. The block is the
+// host's.
 //
 // Invariant: no call keeps a pointer, and a block is used by one call at a time.
 

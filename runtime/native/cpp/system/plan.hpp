@@ -1,4 +1,5 @@
-// Reading the plan: the words in which the host says what system to build.
+// Reading the plan: the words in which the host says what system to build. Their order is that of
+// runtime/native/plan_words.py.
 //
 // Invariant: the words are trusted but for magic and version; nothing here writes.
 

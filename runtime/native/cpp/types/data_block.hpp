@@ -1,4 +1,4 @@
-// Bytes of a line, and sets of them.
+// Bytes of a line, and sets of them: DataBlock and WriteMask of runtime/types/values.py.
 //
 // Invariant: a mask selects no byte beyond the line size of the system, and a block has no
 // bytes other than 0 there.

@@ -1,4 +1,5 @@
-// Nodes of the system, and sets of them or of numbers.
+// Nodes of the system, and sets of them or of numbers: MachineID, NetDest and Set of
+// runtime/types/values.py.
 //
 // Invariant: a node number is below the number of nodes; an id that names no controller of the
 // system has none (-1) and may be compared, removed and asked for, but not added.

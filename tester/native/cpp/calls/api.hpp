@@ -1,5 +1,6 @@
 // Functions that the host may call in objects for the tester, besides system/api.hpp. Programs stay
 // outside of the block and are passed again by every call that needs them, in the order of their drivers.
+// tester/native/system.py calls these.
 
 #pragma once
 

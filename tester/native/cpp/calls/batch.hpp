@@ -1,4 +1,5 @@
-// Many legs in one call: each is prepared, run and judged in the same memory, one after the other.
+// Many legs in one call: each is prepared, run and judged in the same memory, one after the other;
+// tester/native/batch.py calls it.
 //
 // Invariant: a leg's result depends on the leg alone, whatever ran before it in the memory. What
 // cannot be run in this memory is left to the caller (STATUS_EXHAUSTED).

@@ -1,4 +1,5 @@
 // Accesses of a program: their addresses, values and operands, for requesters and the checker.
+// The arrays are laid out by tester/native/program.py.
 //
 // Invariant: everything is read from the arrays of the program, which no run changes.
 

@@ -1,4 +1,5 @@
-// What the tester's agents and its checker record about an access.
+// What the tester's agents and its checker record about an access: what
+// tester/execution/agent.py has in attributes.
 //
 // Invariant: nothing here depends on a protocol.
 

@@ -1,4 +1,5 @@
-// What a driver executes: the arrays of a program, which lie outside of the block.
+// What a driver executes: the arrays of a program, which lie outside of the block. They are made by
+// tester/native/program.py.
 //
 // Invariant: read-only but for `observed`, and alive while a call is running. Episodes and actions are numbered as
 // in the program; only lanes that take part are listed, in lane order, and every action has one.

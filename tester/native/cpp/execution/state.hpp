@@ -1,4 +1,5 @@
-// State of agents, drivers, flushers and the checker: plain structs of numbers.
+// State of agents, drivers, flushers and the checker: plain structs of numbers. In Python
+// these are attributes of the objects of tester/execution/agent.py and the modules beside it.
 //
 // Invariant: an agent is a consumer behind the requesters and a client of one requester, and has
 // the same number as both; a flusher is an agent without a program. Agents of a driver have

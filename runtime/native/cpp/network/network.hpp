@@ -2,7 +2,7 @@
 //
 // Invariant: nothing but the channel, the line and the count of earlier messages decides when a
 // message arrives; a channel both of whose buffers are ordered delivers in the order of sending.
-// What is sent on a bus goes another way: sim/bus.hpp.
+// What is sent on a bus goes another way: network/bus.hpp.
 
 #pragma once
 

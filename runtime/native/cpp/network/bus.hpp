@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "sim/network.hpp"
+#include "network/network.hpp"
 
 inline MessageBuffer& bus_receiver(const Context& x, const NetworkPort& port, u32 node) {
     INVARIANT(x.routes[port.routes + node]);

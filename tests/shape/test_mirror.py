@@ -1,4 +1,5 @@
-"""What exists in Python and C++ has the same path below its package, but for what stands here."""
+"""What exists in Python and C++ has the same path below its package, but for what stands here. The
+first lines of such a header name the module, for readers who come from the other side."""
 
 from __future__ import annotations
 
@@ -6,29 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiling import ROOT
+ROOT = Path(__file__).parents[2]
 
 BLOCK = "the block and the interface to it: there is nothing like it in Python"
 RUNTIME = {
     "block": BLOCK,
     "system/api": BLOCK,
     "system/core": BLOCK,
-    "system/plan": "runtime/native/plan.py writes what it reads",
+    "system/plan": "runtime/native/plan_words.py",
     "system/prelude": BLOCK,
     "controller/controller": "runtime/controller/base.py",
-    "controller/controller_state": "runtime/controller/base.py",
-    "controller/row_change": "runtime/native/row_change.py",
+    "controller/controller_state": BLOCK,
+    "controller/row_change": "runtime/controller/wakeup.py",
     "requesters/access": "runtime/requesters/port.py",
     "requesters/client": "runtime/requesters/port.py",
     "requesters/external_api": "runtime/native/external_requester.py",
     "requesters/external_requester": "runtime/native/external_requester.py",
     "requesters/external_view": "runtime/native/external_requester.py",
     "requesters/registry": "calls by kind, which Python's methods do",
-    "sim/bus": "runtime/network/bus.py",
-    "sim/network": "runtime/network/network.py",
     "sim/prng": "runtime/prng.py",
     "sim/timer": "runtime/structures/tbe_table.py",
-    "sim/trace": "runtime/controller/trace.py",
     "structures/dvm_slots": "runtime/structures/dvm_tables.py",
     "statistics/shared_numbers": "runtime/statistics/words.py",
     "structures/library_tables": BLOCK,
@@ -42,7 +40,7 @@ TESTER = {
     "exploration/agents": "tester/exploration/operations.py says what they may begin",
     "exploration/visited": "the table of states of the native search",
     "exploration/invariants/evaluation": "tester/exploration/invariants/words.py writes it",
-    "execution/access": "tester/native/program.py lays out what it reads",
+    "execution/access": "tester/native/program.py",
     "execution/access_state": "tester/execution/agent.py",
     "execution/shared_numbers": "tester/native/shared_numbers.py",
     "execution/state": "tester/execution/agent.py",
@@ -77,3 +75,16 @@ def test_python_and_cpp_have_the_same_paths(
     assert set(exceptions) <= used
     places = (reason.split(" ")[0] for reason in exceptions.values() if ".py" in reason)
     assert all((ROOT / Path(place)).is_file() for place in places)
+
+
+@pytest.mark.parametrize(
+    ("native", "exceptions"),
+    [("runtime/native/cpp", RUNTIME), ("tester/native/cpp", TESTER)],
+    ids=["runtime", "tester"],
+)
+def test_a_header_names_its_module(native: str, exceptions: dict[str, str]) -> None:
+    for header, module in exceptions.items():
+        path = ROOT / native / f"{header}.hpp"
+        if module.endswith(".py") and path.name != "shared_numbers.hpp" and path.is_file():
+            opening = path.read_text().partition("\n\n#")[0].partition("\n#")[0]
+            assert module in opening, f"{header}: {module}"
