@@ -72,7 +72,7 @@ SHAPE: Final[Mapping[str, Limit]] = MappingProxyType(
 """Fields of `tester.profiles.profile_draw.Shape`."""
 
 MAX_GROUPS: Final = 1 << 16
-MAX_CELLS: Final = 1 << 22
+MAX_LOCATIONS: Final = 1 << 22
 MAX_LENGTH: Final = 1 << 12
 """Actions of an episode."""
 
@@ -80,8 +80,8 @@ PROGRAM: Final[Mapping[str, Limit]] = MappingProxyType(
     {
         "length": Limit(1, MAX_LENGTH),
         "groups": Limit(1, MAX_GROUPS),
-        "locations": Limit(1, MAX_CELLS),
-        "lines": Limit(1, MAX_CELLS // 8),
+        "locations": Limit(1, MAX_LOCATIONS),
+        "lines": Limit(1, MAX_LOCATIONS // 8),
         "scope_percent": Limit(0, 100),
     }
 )

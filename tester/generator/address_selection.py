@@ -1,9 +1,9 @@
-"""Selects the addresses of accesses: cells that no conflicting episode uses at the time.
+"""Selects the addresses of accesses: locations that no conflicting episode uses at the time.
 
-The lanes of an episode pick cells of their groups; a pick that would conflict is repeated with
-another cell, and after the last round the lane sits the action out. Invariant: what a pick becomes
-depends on configuration, seed and the picks before it alone, and is the same with native loops and
-without.
+The lanes of an episode pick locations of their groups; a pick that would conflict is repeated with
+another location, and after the last round the lane sits the action out. Invariant: what a pick
+becomes depends on configuration, seed and the picks before it alone, and is the same with native
+loops and without.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
 from tester.generator.config import GeneratorConfig
 from tester.generator.conflict_targeting import Targeting, target_conflicts
-from tester.generator.reservation import ROUNDS, CellRequests, Reservations
+from tester.generator.reservation import ROUNDS, LocationRequests, Reservations
 from tester.generator.virtual_clock import Timetable
 from tester.program.address_map import AddressMap
 from tester.program.program import INACTIVE
@@ -59,7 +59,7 @@ class _Picks:
 
 
 class AddressSelector:
-    """State between blocks: which lane owns which cell."""
+    """State between blocks: which lane owns which location."""
 
     def __init__(self, config: GeneratorConfig, places: AddressMap, prng: Prng) -> None:
         self.config: Final = config
@@ -76,7 +76,9 @@ class AddressSelector:
         self._line_start: Final = _line_starts(places)
         lanes = sum(agent.lanes for agent in config.agents)
         alive = lanes * sum(config.lengths) // len(config.lengths)
-        self._first_share: Final = max(10, min(100, 50 * len(places.cell_size) // max(alive, 1)))
+        self._first_share: Final = max(
+            10, min(100, 50 * len(places.location_size) // max(alive, 1))
+        )
 
     def addresses(self, block: Block) -> IntArray:
         """[A, L] the address of each lane, INACTIVE where it sits out."""
@@ -93,21 +95,21 @@ class AddressSelector:
             size=block.kind_of_size[slot_action],
             identity=(block.action[slot_action] << LANE_BITS) | slot_lane,
         )
-        cell = self._reserve(block, picks)
-        taken = np.flatnonzero(cell >= 0)
-        cell, size = cell[taken], SIZES[picks.size[taken]]
-        places = self.map.cell_size[cell] // size
+        location = self._reserve(block, picks)
+        taken = np.flatnonzero(location >= 0)
+        location, size = location[taken], SIZES[picks.size[taken]]
+        places = self.map.location_size[location] // size
         inner = self._slot_rng.below(picks.identity[taken] * 2, places) * size
         address = np.full((len(block.action), self._lanes), INACTIVE, np.int64)
-        address.ravel()[slot[taken]] = self.map.cell_address[cell] + inner
+        address.ravel()[slot[taken]] = self.map.location_address[location] + inner
         return address
 
     def _reserve(self, block: Block, picks: _Picks) -> IntArray:
-        """The cell of each pick, -1 where the lane sits out."""
+        """The location of each pick, -1 where the lane sits out."""
         config, slots = self.config, self._slot_rng
         table, number = block.table, block.number
-        # Half of the episodes pick among the cells that fit their widest action, so that accesses
-        # of different sizes meet in one cell.
+        # Half of the episodes pick among the locations that fit their widest action, so that
+        # accesses of different sizes meet in one location.
         widest = np.maximum.reduceat(block.kind_of_size, block.first[:-1])[picks.episode]
         wide = self._episode_rng.percent(table.identity * 4 + 3, 50)[picks.episode]
         reach = self.map.group_reach
@@ -122,28 +124,28 @@ class AddressSelector:
         index = self._first_choice(block, picks, source, choices)
 
         self.reservations.open(table.start, table.hold)
-        cell = self.reservations.allocate(
-            CellRequests(
+        location = self.reservations.allocate(
+            LocationRequests(
                 identity=picks.identity,
                 episode=picks.episode,
                 lane=picks.lane,
                 is_store=picks.is_store,
-                first_cell=self.map.group_first[picks.group],
+                first_location=self.map.group_first[picks.group],
                 choices=choices,
                 index=index,
             ),
             self._first_share,
             self._round_rngs,
         )
-        pending = np.flatnonzero((cell < 0) & (choices > 0))
-        self._return_to_own(picks, cell, pending)
-        return self._targeted(table, picks, cell)
+        pending = np.flatnonzero((location < 0) & (choices > 0))
+        self._return_to_own(picks, location, pending)
+        return self._targeted(table, picks, location)
 
-    def _targeted(self, table: Timetable, picks: _Picks, cell: IntArray) -> IntArray:
-        """The cells after some picks were moved to those of other agents' stores."""
+    def _targeted(self, table: Timetable, picks: _Picks, location: IntArray) -> IntArray:
+        """The locations after some picks were moved to those of other agents' stores."""
         percent = self.config.chase_percent
         if not percent:
-            return cell
+            return location
         rng = self._target_rng
         targets = rng.percent(~table.identity, percent)[picks.episode]
         targets &= rng.percent(picks.identity * 2, 50)
@@ -157,16 +159,16 @@ class AddressSelector:
             targets,
             picks.identity * 2 + 1,
         )
-        return target_conflicts(cell, targeting, self.map.cell_size.astype(np.int64), rng)
+        return target_conflicts(location, targeting, self.map.location_size.astype(np.int64), rng)
 
-    def _return_to_own(self, picks: _Picks, cell: IntArray, pending: IntArray) -> None:
-        """Move half of the refused picks to a cell that their lane owns already."""
+    def _return_to_own(self, picks: _Picks, location: IntArray, pending: IntArray) -> None:
+        """Move half of the refused picks to a location that their lane owns already."""
         slots = self._own_rng
         pending = pending[slots.percent(picks.identity[pending] * 2, 50)]
         lane_of = (picks.episode << LANE_BITS) | picks.lane
         for may_use, wants in (
-            (cell >= 0, pending[~picks.is_store[pending]]),
-            ((cell >= 0) & picks.is_store, pending[picks.is_store[pending]]),
+            (location >= 0, pending[~picks.is_store[pending]]),
+            ((location >= 0) & picks.is_store, pending[picks.is_store[pending]]),
         ):
             owned = np.flatnonzero(may_use)
             owned = owned[np.argsort(lane_of[owned], kind="stable")]
@@ -175,13 +177,13 @@ class AddressSelector:
             some = high > low
             wants, low, high = wants[some], low[some], high[some]
             back = owned[low + slots.below(picks.identity[wants] * 2 + 1, high - low)]
-            fits = self.map.cell_size[cell[back]] >= SIZES[picks.size[wants]]
-            cell[wants[fits]] = cell[back[fits]]
+            fits = self.map.location_size[location[back]] >= SIZES[picks.size[wants]]
+            location[wants[fits]] = location[back[fits]]
 
     def _first_choice(
         self, block: Block, picks: _Picks, source: IntArray, choices: IntArray
     ) -> IntArray:
-        """Index within the group's cells that each lane requests first."""
+        """Index within the group's locations that each lane requests first."""
         config, rng = self.config, self._action_rng
         table, action = block.table, block.action
         index = scaled(self._first_rng.words((action[source] << LANE_BITS) | picks.lane), choices)
@@ -194,7 +196,7 @@ class AddressSelector:
         if config.pattern_percent:
             patterned = rng.percent(action * 8 + 5, config.pattern_percent)[source]
             shape = rng.below(action * 8 + 6, 4)
-            # Stride 0 is the same cell for all lanes: only loads may do that.
+            # Stride 0 is the same location for all lanes: only loads may do that.
             stride = np.array((0, 1, 1, 2))[shape][source]
             stride = np.maximum(stride, picks.is_store)
             own = rng.words(action * 8 + 7)
@@ -210,12 +212,12 @@ class AddressSelector:
 
 
 def _line_starts(places: AddressMap) -> IntArray:
-    """[C] the first cell of each cell's line, among those of its group and size."""
-    number = np.arange(len(places.cell_address))
+    """[C] the first location of each location's line, among those of its group and size."""
+    number = np.arange(len(places.location_address))
     group = np.searchsorted(places.group_first, number, side="right")
-    line = places.cell_address // places.line_size
+    line = places.location_address // places.line_size
     new = np.ones(len(number), np.bool_)
-    for same in (group, line, places.cell_size):
+    for same in (group, line, places.location_size):
         new[1:] &= same[1:] == same[:-1]
     new = ~new
     new[:1] = True

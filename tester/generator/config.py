@@ -58,7 +58,7 @@ class Abilities:
     instructions: bool = False
     """Its machine distinguishes instruction fetches from loads."""
     longest: int = 0
-    """Bytes of its longest access at any place; 0: it keeps to aligned cells. If there are more
+    """Bytes of its longest access at any place; 0: it keeps to aligned locations. If there are more
     than MAX_ACCESS_BYTES, it may reach over several lines."""
 
     @staticmethod
@@ -92,12 +92,13 @@ class GeneratorConfig:
     shared_group_percent: int = 25
     """Episodes whose lanes all belong to one group, and so add to one word."""
     pattern_percent: int = 25
-    """Actions whose lanes take neighbouring cells, strides of them, or (loads) the same one."""
+    """Actions whose lanes take neighbouring locations, strides of them, or (loads) the same one."""
     repeat_percent: int = 20
-    """Accesses that return to a cell the lane picked earlier in the episode."""
+    """Accesses that return to a location the lane picked earlier in the episode."""
     hot_percent: int = 0
-    """Accesses that go to the `hot_cells` of a group."""
+    """Accesses that go to the hot locations of a group."""
     hot_cells: int = 8
+    """How many of its locations are hot; the name is an option's, and older than *location*."""
     scope_percent: int = 0
     """Actions that bypass caches (GLC or SLC)."""
     atomic_scope_percent: int = 0

@@ -1,11 +1,11 @@
 """Accesses that target bytes which another agent has just stored.
 
-Cells that are picked at random are rarely handed over at once: when they are read, the store of the
-other agent has long reached every copy. Targeting accesses move to the cell of one of the latest
-stores of their group by another agent, reserved or not, so that their episode starts in the very
-tick in which the storing one is complete. Invariant: a cell that one lane of an episode stores into
-is touched by no other lane of it; with other episodes there is no race, because waits are derived
-from the final picks.
+Locations that are picked at random are rarely handed over at once: when they are read, the store of
+the other agent has long reached every copy. Targeting accesses move to the location of one of the
+latest stores of their group by another agent, reserved or not, so that their episode starts in the
+very tick in which the storing one is complete. Invariant: a location that one lane of an episode
+stores into is touched by no other lane of it; with other episodes there is no race, because waits
+are derived from the final picks.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class Targeting:
 
 
 def target_conflicts(
-    cell: IntArray, picks: Targeting, cell_size: IntArray, rng: CounterRng
+    location: IntArray, picks: Targeting, location_size: IntArray, rng: CounterRng
 ) -> IntArray:
-    """The cells of all picks (-1: sits out), after targeting ones were moved where that is
+    """The locations of all picks (-1: sits out), after targeting ones were moved where that is
     possible.
     """
-    stored = np.flatnonzero(picks.is_store & (cell >= 0))
+    stored = np.flatnonzero(picks.is_store & (location >= 0))
     wants = np.flatnonzero(picks.targets)
     if not len(stored) or not len(wants):
-        return cell
+        return location
     span = int(picks.episode[-1]) + 1
     key = picks.group * span + picks.episode
     stored = stored[np.argsort(key[stored], kind="stable")]
@@ -57,16 +57,16 @@ def target_conflicts(
     source = stored[place]
     suits = picks.group[source] == picks.group[wants]
     suits &= picks.agent[source] != picks.agent[wants]
-    suits &= cell_size[cell[source]] >= picks.size[wants]
-    moved = cell.copy()
-    moved[wants[suits]] = cell[source[suits]]
-    while len(back := _clashing(cell, moved, picks)):
-        moved[back] = cell[back]
+    suits &= location_size[location[source]] >= picks.size[wants]
+    moved = location.copy()
+    moved[wants[suits]] = location[source[suits]]
+    while len(back := _clashing(location, moved, picks)):
+        moved[back] = location[back]
     return moved
 
 
-def _clashing(cell: IntArray, moved: IntArray, picks: Targeting) -> IntArray:
-    """Moved picks whose cell other lanes of their episode use, one of them all to store."""
+def _clashing(location: IntArray, moved: IntArray, picks: Targeting) -> IntArray:
+    """Moved picks whose location other lanes of their episode use, one of them all to store."""
     used = np.flatnonzero(moved >= 0)
     key = picks.episode[used] * (int(moved.max()) + 1) + moved[used]
     order = np.argsort(key, kind="stable")
@@ -76,4 +76,4 @@ def _clashing(cell: IntArray, moved: IntArray, picks: Targeting) -> IntArray:
     several = np.minimum.reduceat(lane, first) != np.maximum.reduceat(lane, first)
     clash = several & np.logical_or.reduceat(picks.is_store[used], first)
     inside = used[np.repeat(clash, np.diff(np.append(first, len(key))))]
-    return np.asarray(inside[moved[inside] != cell[inside]])
+    return np.asarray(inside[moved[inside] != location[inside]])

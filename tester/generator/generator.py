@@ -1,6 +1,6 @@
 """Generates programs: random, race-free by construction, and rich in conflicts.
 
-An episode's lanes pick cells of their group (`tester.generator.address_selection`) while the
+An episode's lanes pick locations of their group (`tester.generator.address_selection`) while the
 virtual clock determines which other episodes are live. The order of starts is the order of
 episodes. Because conflicting episodes do not overlap on that clock, most of the waits derived from
 the order are over before they are needed: agents run concurrently, although every hand-over of a

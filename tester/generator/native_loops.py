@@ -79,8 +79,8 @@ Settings: Final = _record(
 )
 _Map: Final = _record(
     "AddressMap",
-    **_words("lines cells"),
-    **_pointers("line cell_address cell_size group_first reach group_word line_start"),
+    **_words("lines locations"),
+    **_pointers("line location_address location_size group_first reach group_word line_start"),
 )
 _Carried: Final = _record(
     "Carried",

@@ -1,15 +1,15 @@
-"""Reservations of cells by episodes on the virtual clock.
+"""Reservations of locations by episodes on the virtual clock.
 
-An episode's lane owns the cells it picked from the start of the episode until its reservation ends.
-Any number of lanes may own a cell they only load; a lane that stores into it is its only owner. A
-pick that breaks this is refused and may be repeated with another cell. Invariant: of the granted
-picks, no two owners of one cell overlap in time if one of them stores, except that an owner does
-not conflict with itself.
+An episode's lane owns the locations it picked from the start of the episode until its reservation
+ends. Any number of lanes may own a location they only load; a lane that stores into it is its only
+owner. A pick that breaks this is refused and may be repeated with another location. Invariant: of
+the granted picks, no two owners of one location overlap in time if one of them stores, except that
+an owner does not conflict with itself.
 
-A whole block of episodes is judged at once instead of one after the other: sorted by (cell, start),
-a pick clashes with the past if the latest end of the stores before it (or of anything before it, if
-it stores itself) lies after its start. That refuses slightly more than necessary, because the clash
-may be with a pick that is refused as well; the next round fills such holes.
+A whole block of episodes is judged at once instead of one after the other: sorted by (location,
+start), a pick clashes with the past if the latest end of the stores before it (or of anything
+before it, if it stores itself) lies after its start. That refuses slightly more than necessary,
+because the clash may be with a pick that is refused as well; the next round fills such holes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tester.counter_rng import CounterRng, scaled
 from tester.program.program import INACTIVE
 
 ROUNDS: Final = 8
-"""How often a lane tries to find a free cell for an action."""
+"""How often a lane tries to find a free location for an action."""
 _TIME_BITS: Final = 40
 _NEVER: Final = np.int64((1 << 63) - 1)
 _LANE_BITS: Final = (MAX_LANES - 1).bit_length()
 
 
 @dataclass(frozen=True, slots=True)
-class CellRequests:
+class LocationRequests:
     """One entry per pick, in the order of their actions."""
 
     identity: IntArray
@@ -42,25 +42,25 @@ class CellRequests:
     """Within the open block."""
     lane: IntArray
     is_store: BoolArray
-    first_cell: IntArray
-    """First cell of the group."""
+    first_location: IntArray
+    """First location of the group."""
     choices: IntArray
-    """How many cells the pick may choose from, this one included. 0: the lane sits out."""
+    """How many locations the pick may choose from, this one included. 0: the lane sits out."""
     index: IntArray
     """Which of them it requests first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Owners:
-    """Granted reservations, one per (cell, owner), in that order."""
+    """Granted reservations, one per (location, owner), in that order."""
 
-    cell: IntArray
+    location: IntArray
     owner: IntArray  # episode << _LANE_BITS | lane
     store: BoolArray
 
 
 class Reservations:
-    """Ownership of cells by the lanes of a sliding window of episodes."""
+    """Ownership of locations by the lanes of a sliding window of episodes."""
 
     def __init__(self) -> None:
         none = np.zeros(0, np.int64)
@@ -82,22 +82,22 @@ class Reservations:
         episode = number[owners.owner[kept] >> _LANE_BITS]
         lane = owners.owner[kept] & (MAX_LANES - 1)
         self._owners = _Owners(
-            owners.cell[kept], (episode << _LANE_BITS) | lane, owners.store[kept]
+            owners.location[kept], (episode << _LANE_BITS) | lane, owners.store[kept]
         )
         self._live = int(np.count_nonzero(live))
         self._start = np.concatenate((self._start[live], start))
         self._hold = np.concatenate((self._hold[live], hold))
 
     def allocate(
-        self, requests: CellRequests, first_share: int, rng: Sequence[CounterRng]
+        self, requests: LocationRequests, first_share: int, rng: Sequence[CounterRng]
     ) -> IntArray:
-        """The cell of each pick, -1 for those that found none in `ROUNDS` rounds.
+        """The location of each pick, -1 for those that found none in `ROUNDS` rounds.
 
-        `first_share` percent ask in the first round: where cells are scarce, picks that ask at
+        `first_share` percent ask in the first round: where locations are scarce, picks that ask at
         once mostly refuse each other. `rng`: one for each round.
         """
-        cell = np.full(len(requests.index), INACTIVE, np.int64)
-        tried = np.zeros(len(cell), np.bool_)
+        location = np.full(len(requests.index), INACTIVE, np.int64)
+        tried = np.zeros(len(location), np.bool_)
         pending = np.flatnonzero(requests.choices > 0)
         share = first_share
         for attempt in range(ROUNDS):
@@ -109,33 +109,33 @@ class Reservations:
                 word = numbers.words(requests.identity[asking] * 2)
                 chosen = np.where(tried[asking], scaled(word, requests.choices[asking]), chosen)
             tried[asking] = True
-            candidate = requests.first_cell[asking] + chosen
+            candidate = requests.first_location[asking] + chosen
             granted = self.grant(
                 candidate,
                 requests.episode[asking],
                 requests.lane[asking],
                 requests.is_store[asking],
             )
-            cell[asking[granted]] = candidate[granted]
+            location[asking[granted]] = candidate[granted]
             pending = np.sort(np.concatenate((waiting, asking[~granted])))
-            if len(pending) * 64 < len(cell):
+            if len(pending) * 64 < len(location):
                 break
             success = int(np.count_nonzero(granted)) * 100 // max(len(asking), 1)
             share = 100 if success > 50 else max(success, 10)
-        return cell
+        return location
 
     def grant(
-        self, cell: IntArray, episode: IntArray, lane: IntArray, store: BoolArray
+        self, location: IntArray, episode: IntArray, lane: IntArray, store: BoolArray
     ) -> BoolArray:
         """Which of these picks are granted. `episode` counts within the open block.
 
-        All picks of one lane and episode for one cell are granted or refused together.
+        All picks of one lane and episode for one location are granted or refused together.
         """
         held = self._owners
-        taken = len(held.cell)
+        taken = len(held.location)
         owner = ((episode + self._live) << _LANE_BITS) | lane
         key, place = _sorted(
-            np.concatenate((held.cell, cell)),
+            np.concatenate((held.location, location)),
             np.concatenate((held.owner, owner)),
             np.concatenate((held.store, store)),
             len(self._start) << _LANE_BITS,
@@ -149,8 +149,8 @@ class Reservations:
         last = np.append(first[1:], len(key)) - 1
         stores = (key[last] & 1) == 1  # stores sort behind loads
 
-        cells, owners = np.divmod(key[first] >> 1, len(self._start) << _LANE_BITS)
-        base = cells << _TIME_BITS
+        locations, owners = np.divmod(key[first] >> 1, len(self._start) << _LANE_BITS)
+        base = locations << _TIME_BITS
         begin = base + np.maximum(self._start[owners >> _LANE_BITS] - self._origin, 0)
         end = base + self._hold[owners >> _LANE_BITS] - self._origin
 
@@ -163,7 +163,7 @@ class Reservations:
 
         accept = old | ~clash
         self._owners = _Owners(
-            cells[accept], owners[accept], (old_store | (stores & ~clash))[accept]
+            locations[accept], owners[accept], (old_store | (stores & ~clash))[accept]
         )
         group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(key))))
         granted = np.empty(len(key), np.bool_)
@@ -172,12 +172,12 @@ class Reservations:
 
 
 def _sorted(
-    cell: IntArray, owner: IntArray, store: BoolArray, owners: int
+    location: IntArray, owner: IntArray, store: BoolArray, owners: int
 ) -> tuple[IntArray, IntArray]:
-    """((cell * owners + owner) * 2 + store, place in the input), ascending."""
-    bits = len(cell).bit_length()
-    key = (cell * owners + owner) * 2 + store
-    if len(key) and int(cell.max() + 1) * owners * 2 >= 1 << (62 - bits):
+    """((location * owners + owner) * 2 + store, place in the input), ascending."""
+    bits = len(location).bit_length()
+    key = (location * owners + owner) * 2 + store
+    if len(key) and int(location.max() + 1) * owners * 2 >= 1 << (62 - bits):
         order = np.argsort(key, kind="stable")
         return key[order], order
     packed = (key << bits) | np.arange(len(key))
@@ -186,7 +186,7 @@ def _sorted(
 
 
 def _latest_before(time: IntArray) -> IntArray:
-    """Largest value at any smaller index; times carry the cell on top, so cells do not mix."""
+    """Largest value at any smaller index; times have the location on top, so that none mix."""
     result = np.empty_like(time)
     result[0] = -1
     np.maximum.accumulate(time[:-1], out=result[1:])

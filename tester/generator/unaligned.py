@@ -1,9 +1,9 @@
-"""Accesses of any size at any place, of agents that are not bound to aligned cells.
+"""Accesses of any size at any place, of agents that are not bound to aligned locations.
 
 Processors, readers and DMA engines have one lane and may access 1 to 16 bytes anywhere in a line,
 an engine up to several lines. So some of what they have picked is given another shape around the
-byte picked: it grows into the cells on both sides as far as they are free and its own to touch, or
-it shrinks. Invariant: an access touches bytes under test of its isolation group alone, and where
+byte picked: it grows into the locations on both sides as far as they are free and its own to touch,
+or it shrinks. Invariant: an access touches bytes under test of its isolation group alone, and where
 its episode makes fetch-adds, of its group of words alone.
 
 An access of more than 8 bytes or of several lines becomes several rows of the program, its pieces.
@@ -91,10 +91,10 @@ class Unaligned:
         alone = [agent.lanes == 1 for agent in config.agents]
         self._longest: IntArray = np.where(alone, longest, 0)
         self._adds: BoolArray = np.array([agent.adds for agent in config.agents], np.bool_)
-        order = np.argsort(places.cell_address, kind="stable")
-        self._cell: IntArray = order
-        self._address: IntArray = places.cell_address[order]
-        self._end: IntArray = self._address + places.cell_size[order]
+        order = np.argsort(places.location_address, kind="stable")
+        self._location: IntArray = order
+        self._address: IntArray = places.location_address[order]
+        self._end: IntArray = self._address + places.location_size[order]
         self._line_size: Final = places.line_size
         group = np.searchsorted(places.group_first, order, side="right") - 1
         self._of_group = self._runs(group)
@@ -136,7 +136,7 @@ class Unaligned:
         return rows
 
     def _runs(self, label: IntArray) -> tuple[IntArray, IntArray]:
-        """(first, end) of the unbroken bytes of equal label around each cell, by address."""
+        """(first, end) of the unbroken bytes of equal label around each location, by address."""
         broken = (self._address[1:] != self._end[:-1]) | (label[1:] != label[:-1])
         first = np.flatnonzero(np.append(True, broken))
         size = np.diff(np.append(first, len(label)))
@@ -180,14 +180,14 @@ class Unaligned:
         end: IntArray,
         reservations: Reservations,
     ) -> tuple[IntArray, IntArray]:
-        """(first, end) of the bytes around each pick's own cell that it may have by now."""
+        """(first, end) of the bytes around each pick's own location that it may have by now."""
         low = np.searchsorted(self._address, first, side="right") - 1
         count = np.searchsorted(self._address, end, side="left") - low
         start = np.cumsum(count) - count
         pick = np.repeat(np.arange(len(own)), count)
         place = np.arange(len(pick)) - start[pick] + low[pick]
         granted = reservations.grant(
-            self._cell[place],
+            self._location[place],
             picked.episode[pick],
             np.zeros(len(pick), np.int64),
             picked.is_store[pick],

@@ -1,9 +1,9 @@
 """When episodes would run if no agent had to wait.
 
 Each agent gets a sequence of episodes with random durations and gaps on a clock that only the
-generator knows. Their starts give the total order, and their overlap decides which cells they may
-reserve (see `tester.generator.reservation`). Invariant: the times of an episode depend on the seed,
-its agent and its number within the agent, never on how many episodes were asked for at once.
+generator knows. Their starts give the total order, and their overlap decides which locations they
+may reserve (see `tester.generator.reservation`). Invariant: the times of an episode depend on the
+seed, its agent and its number within the agent, never on how many episodes were asked for at once.
 """
 
 from __future__ import annotations

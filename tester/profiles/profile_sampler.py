@@ -92,9 +92,9 @@ class ProfileSampler:
     def spread(
         self, shape: Shape, lengths: tuple[int, ...], lines: int, groups: int, **drawn: Any
     ) -> MapConfig:
-        """A map of `lines` lines, or of more if half of the accesses would find no cell."""
+        """A map of `lines` lines, or of more if half of the accesses would find no location."""
         fill = self("fill_percent", 30, 60, 100)
-        least = under_way(shape.agents * shape.lanes, lengths) * 50 // (_CELLS_PER_LINE * fill)
+        least = under_way(shape.agents * shape.lanes, lengths) * 50 // (_LOCATIONS_PER_LINE * fill)
         return self.build(
             MapConfig,
             groups=groups,
@@ -121,8 +121,8 @@ def _names(kind: type[Any]) -> frozenset[str]:
     return frozenset(each.name for each in fields(kind))
 
 
-_CELLS_PER_LINE: Final = 14
-"""About how many cells a line of 64 bytes is cut into."""
+_LOCATIONS_PER_LINE: Final = 14
+"""About how many locations a line of 64 bytes is cut into."""
 SIZES: Final = ((0, 0, 1, 0), (1, 1, 4, 1), (1, 1, 4, 1), (4, 2, 2, 1), (1, 1, 1, 1))
 """How often an access has 1, 2, 4 or 8 bytes: what most profiles choose from."""
 

@@ -1,10 +1,9 @@
 """Which bytes are under test, to which group they belong, and where they lie.
 
-Every byte under test belongs to a *cell* (an aligned block of 1, 2, 4 or 8 bytes), every cell to
-one group, and every group has one atomic word. Cells of different groups and atomic words share
-lines, so neighbours in a line are nearly always used by other agents: false sharing is the normal
-case.
-Invariant: cells and atomic words do not overlap, and none crosses a line.
+Every byte under test belongs to a *location* (an aligned block of 1, 2, 4 or 8 bytes), every
+location to one group, and every group has one atomic word. Locations of different groups and atomic
+words share lines, so neighbours in a line are nearly always used by other agents: false sharing is
+the normal case. Invariant: locations and atomic words do not overlap, and none crosses a line.
 
 The layout decides which lines are used: a dense block, lines that map to one or two sets of a
 cache, a handful of lines that all agents contend for, or lines that mostly map to one bank.
@@ -22,7 +21,7 @@ from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import ByteArray, IntArray
 from tester.counter_rng import CounterRng, shuffled
 from tester.errors import ConfigError
-from tester.limits import MAX_CELLS, MAX_GROUPS
+from tester.limits import MAX_GROUPS, MAX_LOCATIONS
 from tester.program.program import ATOMIC_BYTES
 
 DENSE: Final = "dense"
@@ -32,7 +31,7 @@ BANK_SKEW: Final = "bank-skew"
 LAYOUTS: Final = (DENSE, SET_CONFLICT, LINE_DUEL, BANK_SKEW)
 
 SPLIT_PERCENT: Final = 40
-"""How often a block that is larger than the smallest access is cut into two cells."""
+"""How often a block that is larger than the smallest access is cut into two locations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,14 @@ class MapConfig:
 
     groups: int = 4
     locations: int | None = 128
-    """Cells per group; None: as many as fit into `lines`."""
+    """Locations per group; None: as many as fit into `lines`."""
     lines: int | None = None
-    """Lines under test; None: as many as the cells need at `fill_percent`."""
+    """Lines under test; None: as many as the locations need at `fill_percent`."""
     fill_percent: int = 100
-    """Share of the cells of a line that is used; the others keep their initial value."""
+    """Share of the locations of a line that is used; the others keep their initial value."""
     cluster_bytes: int = 1
-    """Neighbouring cells within this many bytes belong to one group (1: each cell is drawn on its
-    own), so that lanes of one group can fill a line, or most of it, together."""
+    """Neighbouring locations within this many bytes belong to one group (1: each location is drawn
+    on its own), so that lanes of one group can fill a line, or most of it, together."""
     layout: str = DENSE
     stride_lines: int = 64
     """Distance of two lines of one set (set-conflict), or number of banks (bank-skew)."""
@@ -57,7 +56,7 @@ class MapConfig:
     line_size: int = 64
     smallest: int = 1
     largest: int = 8
-    """Sizes in bytes of the accesses that cells must serve."""
+    """Sizes in bytes of the accesses that locations must serve."""
     memory_bytes: int = 1 << 30
     """Addresses stay below this."""
 
@@ -89,27 +88,27 @@ class MapConfig:
         sizes = {self.smallest, self.largest}
         if not (1 <= self.smallest <= self.largest <= 8 and sizes <= {1, 2, 4, 8}):
             yield "access sizes are 1, 2, 4 and 8"
-        if self.groups * (self.locations or 1) > MAX_CELLS:
+        if self.groups * (self.locations or 1) > MAX_LOCATIONS:
             yield (
                 f"the map is too large: {self.groups} groups of {self.locations} locations, "
-                f"{MAX_CELLS} locations are possible"
+                f"{MAX_LOCATIONS} locations are possible"
             )
-        if (self.lines or 1) * self.line_size > 8 * MAX_CELLS:
+        if (self.lines or 1) * self.line_size > 8 * MAX_LOCATIONS:
             yield (
                 f"the map is too large: {self.lines} lines of {self.line_size} bytes, "
-                f"{8 * MAX_CELLS} bytes are possible"
+                f"{8 * MAX_LOCATIONS} bytes are possible"
             )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AddressMap:
-    """Cells in the order (group, size falling, address); G groups, C cells."""
+    """Locations in the order (group, size falling, address); G groups, C locations."""
 
     line_size: int
     lines: IntArray  # [n] line addresses under test, ascending
-    cell_address: IntArray  # [C]
-    cell_size: ByteArray  # [C]
-    group_first: IntArray  # [G+1]: cells of g are group_first[g] .. group_first[g+1]-1
+    location_address: IntArray  # [C]
+    location_size: ByteArray  # [C]
+    group_first: IntArray  # [G+1]: locations of g are group_first[g] .. group_first[g+1]-1
     group_reach: IntArray  # [G, 4]: how many of them have at least 1, 2, 4, 8 bytes
     group_word: IntArray  # [G]
 
@@ -121,7 +120,7 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
     lines = config.lines
     if lines is None:
         assert wanted is not None
-        bytes_ = wanted * _mean_cell_bytes(config) * 100 // config.fill_percent
+        bytes_ = wanted * _mean_location_bytes(config) * 100 // config.fill_percent
         lines = max(1, (bytes_ * 15 // 16 + config.groups * 8) // config.line_size)
     while True:
         if config.groups > lines * per_line:
@@ -150,7 +149,7 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
             f"{lines} lines in clusters of {config.cluster_bytes} bytes are too few for "
             f"{config.groups} groups"
         )
-    assert keep <= len(np.unique(blocks)) == len(blocks), "cells do not overlap"
+    assert keep <= len(np.unique(blocks)) == len(blocks), "locations do not overlap"
     order = np.lexsort((blocks, -sizes, group))
     group, blocks, sizes = group[order], blocks[order], sizes[order]
     line_address = place_lines(config, lines, prng)
@@ -161,22 +160,22 @@ def build_map(config: MapConfig, prng: Prng) -> AddressMap:
     return AddressMap(
         line_size=size,
         lines=np.sort(line_address),
-        cell_address=line_address[blocks // size] + blocks % size,
-        cell_size=sizes.astype(np.uint8),
+        location_address=line_address[blocks // size] + blocks % size,
+        location_size=sizes.astype(np.uint8),
         group_first=np.searchsorted(group, np.arange(config.groups + 1)),
         group_reach=reach.astype(np.int64),
         group_word=line_address[words // size] + words % size,
     )
 
 
-def _mean_cell_bytes(config: MapConfig) -> int:
-    """About what a cell takes, rounded down."""
-    whole, cells, parts = 100, 0, 1
+def _mean_location_bytes(config: MapConfig) -> int:
+    """About what a location takes, rounded down."""
+    whole, locations, parts = 100, 0, 1
     for size in (8, 4, 2, 1):
         cut = 0 if size <= config.smallest else 100 if size > config.largest else SPLIT_PERCENT
-        cells += parts * whole * (100 - cut)
+        locations += parts * whole * (100 - cut)
         whole, parts = whole * cut // 100, parts * 2
-    return max(1, 8 * 10_000 // cells)
+    return max(1, 8 * 10_000 // locations)
 
 
 def _rng(prng: Prng, name: str) -> CounterRng:
@@ -191,22 +190,23 @@ def _cut(config: MapConfig, lines: int, prng: Prng) -> tuple[IntArray, IntArray,
     words = place[: config.groups] * 8 + side
     blocks = np.sort(place[config.groups :]) * 8
     assert len(words) == config.groups, "each group has a word of its own"
-    halves = words ^ ATOMIC_BYTES  # the other half of the 8 bytes is open to cells
+    halves = words ^ ATOMIC_BYTES  # the other half of the 8 bytes is open to locations
     rng = _rng(prng, "split")
-    cells: list[IntArray] = []
+    locations: list[IntArray] = []
     sizes: list[IntArray] = []
     for size in (8, 4, 2, 1):
         if size == 4 and config.smallest <= 4:
             blocks = np.concatenate((blocks, halves))
-        # Lanes of one group that lie together should find a row of equal cells: cut lines evenly.
+        # Lanes of one group that lie together should find a row of equal locations: cut lines
+        # evenly.
         unit = blocks // config.line_size * config.line_size if config.cluster_bytes > 1 else blocks
         split = (size > config.largest) | rng.percent(unit * 8 + size, SPLIT_PERCENT)
         split &= size > config.smallest
         assert not (blocks % size).any(), "a block is aligned to its size"
-        cells.append(blocks[~split])
-        sizes.append(np.full(len(cells[-1]), size))
+        locations.append(blocks[~split])
+        sizes.append(np.full(len(locations[-1]), size))
         blocks = np.concatenate((blocks[split], blocks[split] + size // 2))
-    return words, np.concatenate(cells), np.concatenate(sizes)
+    return words, np.concatenate(locations), np.concatenate(sizes)
 
 
 def _deal(config: MapConfig, blocks: IntArray, sizes: IntArray, prng: Prng) -> IntArray:

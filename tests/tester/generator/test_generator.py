@@ -405,7 +405,7 @@ def test_generation_is_cheap(config: GeneratorConfig, most: float) -> None:
     assert time.process_time() - start < 8 * most * program.episodes
 
 
-def test_most_lanes_find_a_cell() -> None:
+def test_most_lanes_find_a_location() -> None:
     for name, least in (("default", 0.75), ("wide", 0.5), ("duel", 0.25), ("processors", 0.7)):
         program = generate_program(replace(CONFIGS[name], lengths=(10,)), Prng(2))
         slots = 10 * np.count_nonzero(program.episode_group >= 0)
@@ -417,7 +417,7 @@ def test_false_sharing_is_universal() -> None:
     group = np.repeat(np.arange(4), np.diff(layout.group_first))
     owners = []
     for line in layout.lines.tolist():
-        inside = (layout.cell_address >= line) & (layout.cell_address < line + 64)
+        inside = (layout.location_address >= line) & (layout.location_address < line + 64)
         owners.append(len(set(group[inside].tolist())))
     assert min(owners) >= 2 and np.mean(owners) > 3
     assert {int(word) & -64 for word in layout.group_word} <= set(layout.lines.tolist())
@@ -442,17 +442,17 @@ def test_layouts_put_lines_where_they_say(layout: str) -> None:
             assert set(np.diff(numbers).tolist()) in ({1}, {8})
 
 
-def test_cells_and_words_do_not_overlap() -> None:
+def test_locations_and_words_do_not_overlap() -> None:
     layout = build_map(MapConfig(5, 90), Prng(3))
     used = [
         byte
-        for start, size in zip(layout.cell_address.tolist(), layout.cell_size.tolist())
+        for start, size in zip(layout.location_address.tolist(), layout.location_size.tolist())
         for byte in range(start, start + size)
     ]
     used += [byte for word in layout.group_word.tolist() for byte in range(word, word + 4)]
     assert len(used) == len(set(used))
-    assert len(layout.cell_size) == 450
-    assert np.all(layout.cell_address % layout.cell_size == 0)
+    assert len(layout.location_size) == 450
+    assert np.all(layout.location_address % layout.location_size == 0)
     assert set(np.diff(layout.group_first).tolist()) == {90}
     assert np.all(layout.group_word % 4 == 0)
 

@@ -16,19 +16,19 @@ struct MapSettings {
 };
 
 struct AddressMap {
-    i64 lines, cells;
+    i64 lines, locations;
     i64* line;  // [lines] ascending addresses
-    i64* cell_address;
-    u8* cell_size;
+    i64* location_address;
+    u8* location_size;
     i64* group_first;  // [groups + 1]
     i64* reach;        // [groups * 4]
     i64* group_word;
-    i64* line_start;  // [cells] first of each cell's line among those of its group and size
+    i64* line_start;  // [locations] first of each location's line among those of its group and size
 };
 
-// What cutting the lines into cells has made; bytes are counted from the first line on.
+// What cutting the lines into locations has made; bytes are counted from the first line on.
 struct Cut {
-    i64 cells;
+    i64 locations;
     i32* word;  // [groups] where the atomic words are
     i32* block;
     u8* size;
@@ -59,14 +59,14 @@ static inline void shuffle(u64 key, i64 count, u64* words, i32* bucket, i32* ord
     }
 }
 
-static inline i64 mean_cell_bytes(const MapSettings& m) {
-    i64 whole = 100, cells = 0, parts = 1;
+static inline i64 mean_location_bytes(const MapSettings& m) {
+    i64 whole = 100, locations = 0, parts = 1;
     for (i64 size = 8; size >= 1; size /= 2, parts *= 2) {
         const i64 cut = size <= m.smallest ? 0 : size > m.largest ? 100 : SPLIT_PERCENT;
-        cells += parts * whole * (100 - cut);
+        locations += parts * whole * (100 - cut);
         whole = whole * cut / 100;
     }
-    const i64 mean = 80000 / cells;
+    const i64 mean = 80000 / locations;
     return mean > 1 ? mean : 1;
 }
 
@@ -92,7 +92,7 @@ static inline bool cut_lines(const MapSettings& m, i64 lines, u64 key, Room& roo
     for (i64 s = 0; s < slots; s++)
         if (!taken[s]) open[blocks++] = (i32)(s * 8);
     const u64 split_key = FORKED(key, "split");
-    cut.cells = 0;
+    cut.locations = 0;
     for (i64 size = 8; size >= 1; size /= 2) {
         if (size == 4 && m.smallest <= 4)
             for (i64 g = 0; g < m.groups; g++) open[blocks++] = cut.word[g] ^ ATOMIC_BYTES;
@@ -103,8 +103,8 @@ static inline bool cut_lines(const MapSettings& m, i64 lines, u64 key, Room& roo
                 (size > m.largest || draw_percent(split_key, unit * 8 + size, SPLIT_PERCENT))) {
                 split[cuts++] = open[b];
             } else {
-                cut.block[cut.cells] = open[b];
-                cut.size[cut.cells++] = (u8)size;
+                cut.block[cut.locations] = open[b];
+                cut.size[cut.locations++] = (u8)size;
             }
         }
         for (i64 b = 0; b < cuts; b++) {
@@ -116,23 +116,23 @@ static inline bool cut_lines(const MapSettings& m, i64 lines, u64 key, Room& roo
     return true;
 }
 
-// Leaves as many cells as are wanted, in the same order.
+// Leaves as many locations as are wanted, in the same order.
 static inline bool fill(u64 key, i64 keep, Room& room, Cut& cut) {
-    u64* words = room.take<u64>(cut.cells);
-    i32* bucket = room.take<i32>(cut.cells + 1);
-    i32* order = room.take<i32>(cut.cells);
-    u8* kept = room.zeros<u8>(cut.cells);
+    u64* words = room.take<u64>(cut.locations);
+    i32* bucket = room.take<i32>(cut.locations + 1);
+    i32* order = room.take<i32>(cut.locations);
+    u8* kept = room.zeros<u8>(cut.locations);
     if (!room.enough()) return false;
-    if (keep == cut.cells) return true;
-    shuffle(FORKED(key, "fill"), cut.cells, words, bucket, order);
+    if (keep == cut.locations) return true;
+    shuffle(FORKED(key, "fill"), cut.locations, words, bucket, order);
     for (i64 i = 0; i < keep; i++) kept[order[i]] = 1;
     i64 left = 0;
-    for (i64 i = 0; i < cut.cells; i++) {
+    for (i64 i = 0; i < cut.locations; i++) {
         if (!kept[i]) continue;
         cut.block[left] = cut.block[i];
         cut.size[left++] = cut.size[i];
     }
-    cut.cells = left;
+    cut.locations = left;
     return true;
 }
 
@@ -140,7 +140,7 @@ static inline bool fill(u64 key, i64 keep, Room& room, Cut& cut) {
 static inline bool deal(const MapSettings& m, i64 bytes, u64 key, Room& room, const Cut& cut,
                         i32* group) {
     const i64 clusters = bytes / m.cluster_bytes + 1;
-    const i64 most = m.cluster_bytes > 1 ? clusters : cut.cells;
+    const i64 most = m.cluster_bytes > 1 ? clusters : cut.locations;
     u64* words = room.take<u64>(most);
     i32* bucket = room.take<i32>(most + 1);
     i32* order = room.take<i32>(most);
@@ -148,21 +148,21 @@ static inline bool deal(const MapSettings& m, i64 bytes, u64 key, Room& room, co
     if (!room.enough()) return false;
     if (m.cluster_bytes > 1) {
         i64 used = 0;
-        for (i64 i = 0; i < cut.cells; i++) turn[cut.block[i] / m.cluster_bytes] = 1;
+        for (i64 i = 0; i < cut.locations; i++) turn[cut.block[i] / m.cluster_bytes] = 1;
         for (i64 c = 0; c < clusters; c++) used += turn[c];
         shuffle(FORKED(key, "deal-clusters"), used, words, bucket, order);
         for (i64 i = 0; i < used; i++) bucket[order[i]] = (i32)(i % m.groups);
         for (i64 c = 0, number = 0; c < clusters; c++)
             if (turn[c]) turn[c] = bucket[number++];
-        for (i64 i = 0; i < cut.cells; i++) group[i] = turn[cut.block[i] / m.cluster_bytes];
+        for (i64 i = 0; i < cut.locations; i++) group[i] = turn[cut.block[i] / m.cluster_bytes];
         return true;
     }
     const u64 keys[] = {FORKED(key, "deal-8"), FORKED(key, "deal-4"), FORKED(key, "deal-2"),
                         FORKED(key, "deal-1")};
-    i64 dealt = 0;  // cells stand in the order of their sizes
+    i64 dealt = 0;  // locations stand in the order of their sizes
     for (int which = 0; which < 4; which++) {
         i64 end = dealt;
-        while (end < cut.cells && cut.size[end] == 8 >> which) end++;
+        while (end < cut.locations && cut.size[end] == 8 >> which) end++;
         shuffle(keys[which], end - dealt, words, bucket, order);
         for (i64 i = 0; i < end - dealt; i++)
             group[dealt + order[i]] = (i32)((i + dealt) % m.groups);
@@ -196,15 +196,17 @@ static inline bool place_lines(const MapSettings& m, u64 key, i64 lines, i64* ad
 
 static inline int bits_of(i64 size) { return __builtin_ctzll((u64)size); }
 
-// The cells by group, size falling and address.
-static inline bool sort_cells(const MapSettings& m, const Cut& cut, const i32* group, Room& room,
-                              AddressMap& map) {
+// The locations by group, size falling and address.
+static inline bool sort_locations(const MapSettings& m, const Cut& cut, const i32* group,
+                                  Room& room, AddressMap& map) {
     const i64 bytes = map.lines * m.line_size;
     i32* at = room.zeros<i32>(bytes);
     i32* first = room.zeros<i32>(m.groups * 4 + 1);
     if (!room.enough()) return false;
-    const auto kind = [&](i64 cell) { return group[cell] * 4 + 3 - bits_of(cut.size[cell]); };
-    for (i64 i = 0; i < cut.cells; i++) {
+    const auto kind = [&](i64 location) {
+        return group[location] * 4 + 3 - bits_of(cut.size[location]);
+    };
+    for (i64 i = 0; i < cut.locations; i++) {
         at[cut.block[i]] = (i32)(i + 1);
         first[kind(i) + 1]++;
     }
@@ -215,9 +217,9 @@ static inline bool sort_cells(const MapSettings& m, const Cut& cut, const i32* g
             map.reach[g * 4 + bits] = first[g * 4 + 4 - bits] - first[g * 4];
     for (i64 b = 0; b < bytes; b++) {
         if (!at[b]) continue;
-        const i64 cell = at[b] - 1, place = first[kind(cell)]++;
-        map.cell_address[place] = map.line[b / m.line_size] + b % m.line_size;
-        map.cell_size[place] = cut.size[cell];
+        const i64 location = at[b] - 1, place = first[kind(location)]++;
+        map.location_address[place] = map.line[b / m.line_size] + b % m.line_size;
+        map.location_size[place] = cut.size[location];
     }
     return true;
 }
@@ -225,9 +227,10 @@ static inline bool sort_cells(const MapSettings& m, const Cut& cut, const i32* g
 static inline void note_line_starts(const MapSettings& m, AddressMap& map) {
     for (i64 g = 0; g < m.groups; g++)
         for (i64 i = map.group_first[g]; i < map.group_first[g + 1]; i++) {
-            const bool same =
-                i > map.group_first[g] && map.cell_size[i] == map.cell_size[i - 1] &&
-                (map.cell_address[i] & -m.line_size) == (map.cell_address[i - 1] & -m.line_size);
+            const bool same = i > map.group_first[g] &&
+                              map.location_size[i] == map.location_size[i - 1] &&
+                              (map.location_address[i] & -m.line_size) ==
+                                  (map.location_address[i - 1] & -m.line_size);
             map.line_start[i] = same ? map.line_start[i - 1] : i;
         }
 }
@@ -237,7 +240,7 @@ static inline i64 build_map(const MapSettings& m, u64 key, Room& room, AddressMa
     const i64 wanted = m.locations < 0 ? -1 : m.groups * m.locations;
     i64 lines = m.lines;
     if (lines < 0) {
-        const i64 bytes = wanted * mean_cell_bytes(m) * 100 / m.fill_percent;
+        const i64 bytes = wanted * mean_location_bytes(m) * 100 / m.fill_percent;
         lines = (bytes * 15 / 16 + m.groups * 8) / m.line_size;
         if (lines < 1) lines = 1;
     }
@@ -246,16 +249,17 @@ static inline i64 build_map(const MapSettings& m, u64 key, Room& room, AddressMa
         if (m.groups > lines * (m.line_size / 8)) return IMPOSSIBLE;
         room.used = used;
         if (!cut_lines(m, lines, key, room, cut)) return TOO_LITTLE_ROOM;
-        if (m.lines >= 0 || cut.cells * m.fill_percent >= (wanted > 0 ? wanted : 0) * 100) break;
+        if (m.lines >= 0 || cut.locations * m.fill_percent >= (wanted > 0 ? wanted : 0) * 100)
+            break;
     }
-    i64 keep = cut.cells * m.fill_percent / 100;
+    i64 keep = cut.locations * m.fill_percent / 100;
     if (wanted >= 0 && (m.lines < 0 || wanted < keep)) keep = wanted;
     if (keep < m.groups) return IMPOSSIBLE;
     map.lines = lines;
-    map.cells = keep;
+    map.locations = keep;
     map.line = room.take<i64>(lines);
-    map.cell_address = room.take<i64>(keep);
-    map.cell_size = room.take<u8>(keep);
+    map.location_address = room.take<i64>(keep);
+    map.location_size = room.take<u8>(keep);
     map.group_first = room.take<i64>(m.groups + 1);
     map.reach = room.take<i64>(m.groups * 4);
     map.group_word = room.take<i64>(m.groups);
@@ -264,7 +268,7 @@ static inline i64 build_map(const MapSettings& m, u64 key, Room& room, AddressMa
     if (!fill(key, keep, room, cut)) return TOO_LITTLE_ROOM;
     if (!deal(m, lines * m.line_size, key, room, cut, group)) return TOO_LITTLE_ROOM;
     if (!place_lines(m, key, lines, map.line)) return IMPOSSIBLE;
-    if (!sort_cells(m, cut, group, room, map)) return TOO_LITTLE_ROOM;
+    if (!sort_locations(m, cut, group, room, map)) return TOO_LITTLE_ROOM;
     for (i64 g = 0; g < m.groups; g++) {
         if (map.group_first[g] == map.group_first[g + 1]) return IMPOSSIBLE;
         map.group_word[g] = map.line[cut.word[g] / m.line_size] + cut.word[g] % m.line_size;

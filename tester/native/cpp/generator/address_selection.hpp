@@ -1,4 +1,4 @@
-// Which cell each lane of a block requests, and where inside of the granted one it goes, as compiled code.
+// Which location each lane of a block requests, and where inside of the granted one it goes, as compiled code.
 //
 // Invariant: byte for byte what AddressSelector in tester/generator/address_selection.py computes with
 // arrays; the reasons are given there.
@@ -28,10 +28,10 @@ struct Selection {
     // keys of random streams
     u64 episode_key, action_key, slot_key, first_key, own_key;
     // the map
-    i64 cells;
+    i64 locations;
     const i64* group_first;
     const i64* reach;  // [groups * 4]
-    const u8* cell_size;
+    const u8* location_size;
     const i64* line_start;
     // results: one entry per active lane of each action; room for actions * lanes
     i64 picks;
@@ -63,7 +63,7 @@ static inline Habit habit_of(const Selection& p, i64 episode, i64 number) {
     return made;
 }
 
-// Index within the group's cells that a lane requests first, with the habit of action `source`.
+// Index within the group's locations that a lane requests first, with the habit of action `source`.
 static inline i64 first_choice(const Selection& p, i64 episode, i64 source, i64 lane, i64 group,
                                bool is_store, i64 choices) {
     const Habit& habit = p.habit[source];
@@ -80,7 +80,7 @@ static inline i64 first_choice(const Selection& p, i64 episode, i64 source, i64 
         i64 start = scaled(habit.start, choices);
         if (habit.by_line) {
             const i64 first = p.group_first[group];
-            const i64 place = first + start < p.cells - 1 ? first + start : p.cells - 1;
+            const i64 place = first + start < p.locations - 1 ? first + start : p.locations - 1;
             start = p.line_start[place] > first ? p.line_start[place] - first : 0;
         }
         index = (start + lane * stride) % some;
@@ -127,18 +127,18 @@ static inline void make_picks(Selection& p, i64 live) {
     p.picks = picks;
 }
 
-// Moves half of the refused picks to a cell that their lane owns already. Each action of an episode
+// Moves half of the refused picks to a location that their lane owns already. Each action of an episode
 // has as many picks as the episode has lanes.
-static inline void return_to_own(const Selection& p, i32* cell) {
+static inline void return_to_own(const Selection& p, i32* location) {
     for (i64 episode = 0; episode < p.episodes; episode++) {
         const i64 first = p.first_pick[episode], last = p.first_pick[episode + 1];
         const i64 actions = p.first[episode + 1] - p.first[episode];
         const i64 lanes = actions ? (last - first) / actions : 0;
         for (i64 own = first; own < first + lanes; own++) {
-            // Which picks have a cell cannot be predicted, so there are no branches.
+            // Which picks have a location cannot be predicted, so there are no branches.
             i64 owned[2] = {0, 0}, refused = 0;
             for (i64 i = own; i < last; i += lanes) {
-                const bool has = cell[i] >= 0;
+                const bool has = location[i] >= 0;
                 p.owned[0][owned[0]] = p.owned[1][owned[1]] = p.refused[refused] = (i32)i;
                 owned[0] += has;
                 owned[1] += has & p.pick[i].is_store;
@@ -149,29 +149,30 @@ static inline void return_to_own(const Selection& p, i32* cell) {
                 const Pick& pick = p.pick[p.refused[n]];
                 const i64 count = owned[pick.is_store];
                 const i32* mine = p.owned[pick.is_store];
-                const i32 to = cell[mine[draw_below(p.own_key, word(pick.identity, 2, 1), count)]];
-                const bool fits = p.cell_size[to & -(i32)(count > 0)] >= 1 << pick.size;
+                const i32 to =
+                    location[mine[draw_below(p.own_key, word(pick.identity, 2, 1), count)]];
+                const bool fits = p.location_size[to & -(i32)(count > 0)] >= 1 << pick.size;
                 const bool moves =
                     (count > 0) & fits & draw_percent(p.own_key, word(pick.identity, 2, 0), 50);
-                cell[p.refused[n]] = to | -(i32)!moves;
+                location[p.refused[n]] = to | -(i32)!moves;
             }
         }
     }
 }
 
-// The addresses of picks with a cell, inside of it. `address`: [actions * lanes], -1 for other lanes;
+// The addresses of picks with a location, inside of it. `address`: [actions * lanes], -1 for other lanes;
 // `used`: [actions], 0 where there is none.
-static inline void place(const Selection& p, const i32* cell, const i64* cell_address, i64* address,
-                         u8* used) {
+static inline void place(const Selection& p, const i32* location, const i64* location_address,
+                         i64* address, u8* used) {
     for (i64 i = 0; i < p.picks; i++) {
-        // Which picks have a cell cannot be predicted, so there is no branch.
+        // Which picks have a location cannot be predicted, so there is no branch.
         const Pick& pick = p.pick[i];
-        const bool has = cell[i] >= 0;
-        const i32 own = has ? cell[i] : 0;
-        const i64 places = p.cell_size[own] >> pick.size;
+        const bool has = location[i] >= 0;
+        const i32 own = has ? location[i] : 0;
+        const i64 places = p.location_size[own] >> pick.size;
         const i64 inner = draw_below(p.slot_key, word(pick.identity, 2, 0), places);
         used[pick.action] |= has;
         address[pick.action * p.lanes + pick.lane] =
-            (cell_address[own] + (inner << pick.size)) | -(i64)!has;
+            (location_address[own] + (inner << pick.size)) | -(i64)!has;
     }
 }

@@ -7,7 +7,7 @@
 
 enum { REACH = 6 };
 
-// Work space: by group, the store picks and how many of them earlier episodes make; by cell, what an
+// Work space: by group, the store picks and how many of them earlier episodes make; by location, what an
 // episode does to it.
 struct Targeting {
     u64 key;
@@ -16,27 +16,27 @@ struct Targeting {
     i32* first;        // [groups + 1]
     i32* before;       // [groups]
     i32* stored;       // [picks]
-    i32* moved;        // [picks] cells, -1: none
-    i32* user;         // [cells] lane + 1, -1: several
-    u8* stores;        // [cells]
+    i32* moved;        // [picks] locations, -1: none
+    i32* user;         // [locations] lane + 1, -1: several
+    u8* stores;        // [locations]
 };
 
-static inline void sort_stores(const Selection& p, const i32* cell, Targeting& t) {
+static inline void sort_stores(const Selection& p, const i32* location, Targeting& t) {
     for (i64 g = 0; g <= t.groups; g++) t.first[g] = 0;
     for (i64 i = 0; i < p.picks; i++)
-        t.first[p.pick[i].group + 1] += p.pick[i].is_store & (cell[i] >= 0);
+        t.first[p.pick[i].group + 1] += p.pick[i].is_store & (location[i] >= 0);
     for (i64 g = 0; g < t.groups; g++) {
         t.first[g + 1] += t.first[g];
         t.before[g] = t.first[g];
     }
     for (i64 i = 0; i < p.picks; i++)
-        if (p.pick[i].is_store && cell[i] >= 0) t.stored[t.before[p.pick[i].group]++] = (i32)i;
+        if (p.pick[i].is_store && location[i] >= 0) t.stored[t.before[p.pick[i].group]++] = (i32)i;
     for (i64 g = 0; g < t.groups; g++) t.before[g] = t.first[g];
 }
 
-// Puts moved picks first .. last-1, of one episode, back where their cell is used by other lanes,
+// Puts moved picks first .. last-1, of one episode, back where their location is used by other lanes,
 // one of them all to store, until none is.
-static inline void put_back(const Selection& p, const i32* cell, Targeting& t, i64 first,
+static inline void put_back(const Selection& p, const i32* location, Targeting& t, i64 first,
                             i64 last) {
     for (bool any = true; any;) {
         any = false;
@@ -49,8 +49,8 @@ static inline void put_back(const Selection& p, const i32* cell, Targeting& t, i
         }
         for (i64 i = first; i < last; i++) {
             const i32 c = t.moved[i];
-            if (c < 0 || c == cell[i] || t.user[c] >= 0 || !t.stores[c]) continue;
-            t.moved[i] = -2 - c;  // the marks of the cell are still needed
+            if (c < 0 || c == location[i] || t.user[c] >= 0 || !t.stores[c]) continue;
+            t.moved[i] = -2 - c;  // the marks of the location are still needed
             any = true;
         }
         for (i64 i = first; i < last; i++) {
@@ -58,15 +58,15 @@ static inline void put_back(const Selection& p, const i32* cell, Targeting& t, i
             if (c < 0) continue;
             t.user[c] = 0;
             t.stores[c] = 0;
-            if (t.moved[i] < -1) t.moved[i] = cell[i];
+            if (t.moved[i] < -1) t.moved[i] = location[i];
         }
     }
 }
 
-// Moves some picks to other cells.
-static inline void target_conflicts(const Selection& p, i32* cell, Targeting& t) {
-    sort_stores(p, cell, t);
-    __builtin_memcpy(t.moved, cell, (u64)p.picks * sizeof(i32));
+// Moves some picks to other locations.
+static inline void target_conflicts(const Selection& p, i32* location, Targeting& t) {
+    sort_stores(p, location, t);
+    __builtin_memcpy(t.moved, location, (u64)p.picks * sizeof(i32));
     for (i64 e = 0; e < p.episodes; e++) {
         const i64 first = p.first_pick[e], last = p.first_pick[e + 1];
         bool any = false;
@@ -79,14 +79,14 @@ static inline void target_conflicts(const Selection& p, i32* cell, Targeting& t)
                 if (place < t.first[pick.group]) continue;
                 const i32 source = t.stored[place];
                 if (t.agent[p.pick[source].episode] == t.agent[e]) continue;
-                if (p.cell_size[cell[source]] < 1 << pick.size) continue;
-                t.moved[i] = cell[source];
+                if (p.location_size[location[source]] < 1 << pick.size) continue;
+                t.moved[i] = location[source];
                 any = true;
             }
         }
-        if (any) put_back(p, cell, t, first, last);
+        if (any) put_back(p, location, t, first, last);
         for (i64 i = first; i < last; i++)
-            t.before[p.pick[i].group] += p.pick[i].is_store & (cell[i] >= 0);
+            t.before[p.pick[i].group] += p.pick[i].is_store & (location[i] >= 0);
     }
-    __builtin_memcpy(cell, t.moved, (u64)p.picks * sizeof(i32));
+    __builtin_memcpy(location, t.moved, (u64)p.picks * sizeof(i32));
 }

@@ -12,7 +12,7 @@
 // What an agent is and can do: see AgentSpec and Abilities.
 struct Agent {
     i64 lanes, isolation, stores, adds, flushes, plain, wavefront, fetches;
-    i64 longest;  // 0: its accesses are cells
+    i64 longest;  // 0: its accesses are locations
     i64 wide;     // it adds to the words of agents outside of its GPU
 };
 
@@ -24,7 +24,7 @@ struct Settings {
         tight_percent;
 };
 
-// What lasts from chunk to chunk: the clock, and who owns which cell.
+// What lasts from chunk to chunk: the clock, and who owns which location.
 struct Carried {
     i64* ordinal;  // [agents] of the next episode
     i64* start;    // [agents]
@@ -191,19 +191,19 @@ static inline bool open_reservations(const Drawing& d, const Timetable& table, i
     for (i64 i = 0; i < d.lengths; i++) lengths += d.length[i];
     i64 alive = lanes * lengths / d.lengths;
     if (alive < 1) alive = 1;
-    const i64 share = 50 * d.map.cells / alive;
+    const i64 share = 50 * d.map.locations / alive;
     r.first_share = share < 10 ? 10 : share > 100 ? 100 : share;
     r.picks = picks;
-    r.cells = d.map.cells;
+    r.locations = d.map.locations;
     r.origin = table.start[0];
     r.held = room.take<u64>(c.owners + picks + 1);
     r.spare = room.take<u64>(c.owners + picks + 1);
-    r.cell = room.take<i32>(picks);
+    r.location = room.take<i32>(picks);
     r.waiting = room.take<Waiting>(picks + 1);
     r.now = room.take<i32>(picks + 1);
     r.asking = room.take<Ask>(picks);
     r.bucket = room.take<Ask>(picks + 1);
-    r.first = room.zeros<i32>(d.map.cells + 1);
+    r.first = room.zeros<i32>(d.map.locations + 1);
     i64* start = room.take<i64>(episodes);
     i64* hold = room.take<i64>(episodes);
     r.span = room.take<Span>(episodes);
@@ -250,10 +250,10 @@ static inline bool select_addresses(const Drawing& d, const Timetable& table, co
                 FORKED(d.key, "slot"),
                 FORKED(d.key, "first"),
                 FORKED(d.key, "own"),
-                d.map.cells,
+                d.map.locations,
                 d.map.group_first,
                 d.map.reach,
-                d.map.cell_size,
+                d.map.location_size,
                 d.map.line_start,
                 0,
                 room.take<Pick>(picks),
@@ -270,18 +270,18 @@ static inline bool select_addresses(const Drawing& d, const Timetable& table, co
                 room.take<i32>(d.map_settings.groups),
                 room.take<i32>(picks),
                 room.take<i32>(picks),
-                room.zeros<i32>(d.map.cells),
-                room.zeros<u8>(d.map.cells)};
+                room.zeros<i32>(d.map.locations),
+                room.zeros<u8>(d.map.locations)};
     if (!open_reservations(d, table, picks, room, r)) return false;
     make_picks(p, r.live);
     r.pick = p.pick;
     r.wish = p.wish;
     reserve(r);
-    return_to_own(p, r.cell);
-    if (s.chase_percent) target_conflicts(p, r.cell, t);
+    return_to_own(p, r.location);
+    if (s.chase_percent) target_conflicts(p, r.location, t);
     static_assert(INACTIVE == -1, "all bits");
     __builtin_memset(a.address, 0xFF, (u64)(a.count * d.lanes) * sizeof(i64));
-    place(p, r.cell, d.map.cell_address, a.address, a.used);
+    place(p, r.location, d.map.location_address, a.address, a.used);
     return true;
 }
 
@@ -324,12 +324,12 @@ static inline bool draw_shapes(const Drawing& d, const Timetable& table, const A
              0,
              0};
         want(row, key, p);
-        asks += p.cells;
+        asks += p.locations;
         which[i] = (i32)count++;
     }
     if (!count) return true;
     // The work space of the reservations may be too small for these.
-    r.cell = room.take<i32>(asks);
+    r.location = room.take<i32>(asks);
     r.asking = room.take<Ask>(asks);
     r.bucket = room.take<Ask>(asks + 1);
     r.spare = room.take<u64>(r.owners + asks + 1);

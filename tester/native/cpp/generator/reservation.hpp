@@ -1,8 +1,8 @@
 // The generator's reservation rounds as compiled code.
 //
-// Picks request cells round by round until nearly all of them own one. Invariant: byte for byte what
+// Picks request locations round by round until nearly all of them own one. Invariant: byte for byte what
 // tester/generator/reservation.py computes with arrays; the reasons are given there. Here owners are
-// kept sorted by (cell, owner), so that a round costs a merge instead of a sort.
+// kept sorted by (location, owner), so that a round costs a merge instead of a sort.
 #pragma once
 
 #include "counter_rng.hpp"
@@ -19,18 +19,18 @@ struct Pick {
 
 // What it asks for.
 struct Wish {
-    u64 key;      // of the first cell of its group
-    i32 choices;  // how many cells it may choose from there on; 0: the lane sits out
+    u64 key;      // of the first location of its group
+    i32 choices;  // how many locations it may choose from there on; 0: the lane sits out
     i32 index;    // first choice, 0 .. choices-1; -1: it was refused
 };
 
-// A pick that requests a cell.
+// A pick that requests a location.
 struct Ask {
     u64 key;   // see key_of
     i64 what;  // pick << 1 | whether it stores
 };
 
-// A pick without a cell, or that was granted one in the last round.
+// A pick without a location, or that was granted one in the last round.
 struct Waiting {
     u64 counter;  // of its random numbers, spread: twice its identity
     i32 pick;
@@ -55,45 +55,45 @@ struct Reservation {
     i64 episodes;
     const i64* start;
     const i64* hold;
-    i64 cells;
+    i64 locations;
     i64 first_share;
     u64 keys[ROUNDS];  // of random streams
-    // who owns which cell, before and in the end after: keys, ascending, of those that store with
+    // who owns which location, before and in the end after: keys, ascending, of those that store with
     // STORES; with room for all owners, asks and one more
     i64 owners;
     u64* held;
     u64* spare;
     // results
-    i32* cell;  // [picks] -1: sits out
+    i32* location;  // [picks] -1: sits out
     // work space
     Waiting* waiting;  // [picks + 1]
     i32* now;          // [picks + 1] those of them that ask in a round
     Ask* asking;       // [asks] in the order of picks
-    Ask* bucket;       // [asks + 1] by cell
-    i32* first;        // [cells + 1] how many ask for each
+    Ask* bucket;       // [asks + 1] by location
+    i32* first;        // [locations + 1] how many ask for each
     Span* span;        // [episodes]
 };
 
-// Of a cell and what owns it or asks for it; `episode`: within the reservations.
-static inline u64 key_of(i64 cell, i64 episode, i64 lane) {
-    return (u64)cell << OWNER_BITS | (u64)(episode << LANE_BITS | lane) << 1;
+// Of a location and what owns it or asks for it; `episode`: within the reservations.
+static inline u64 key_of(i64 location, i64 episode, i64 lane) {
+    return (u64)location << OWNER_BITS | (u64)(episode << LANE_BITS | lane) << 1;
 }
 
 static inline i64 episode_of(u64 key) {
     return (i64)(key & (((u64)1 << OWNER_BITS) - 1)) >> (LANE_BITS + 1);
 }
 
-// Sorts the asks by key: by cell first, and inside of a cell they nearly are. `first` counts anew
+// Sorts the asks by key: by location first, and inside of a location they nearly are. `first` counts anew
 // afterwards.
 static inline void sort_asks(const Reservation& r, i64 n) {
     i32 sum = 0;
-    for (i64 c = 0; c < r.cells; c++) {
+    for (i64 c = 0; c < r.locations; c++) {
         const i32 asks = r.first[c];
         r.first[c] = sum;
         sum += asks;
     }
     for (i64 i = 0; i < n; i++) r.bucket[r.first[r.asking[i].key >> OWNER_BITS]++] = r.asking[i];
-    __builtin_memset(r.first, 0, (u64)r.cells * sizeof(i32));
+    __builtin_memset(r.first, 0, (u64)r.locations * sizeof(i32));
     for (i64 i = 1; i < n; i++) {
         const Ask ask = r.bucket[i];
         i64 at = i;
@@ -103,7 +103,7 @@ static inline void sort_asks(const Reservation& r, i64 n) {
     r.bucket[n].key = ~(u64)0;
 }
 
-// A pass over the claims of one cell, in the order of their owners: to whom it is held, and who asks.
+// A pass over the claims of one location, in the order of their owners: to whom it is held, and who asks.
 struct Pass {
     i64 any, store;  // when the last claim before ends, and the last one that stores
     i64 owner;       // the next one
@@ -117,14 +117,14 @@ static inline void pass_claim(const Span& span, bool stores, Pass& p) {
     p.store = stored > p.store ? stored : p.store;
 }
 
-// When the next owner of a cell begins, or its next one that stores; `owner`: one of the cell, or the
+// When the next owner of a location begins, or its next one that stores; `owner`: one of the location, or the
 // first of a later one.
-static inline i64 next_begin(const Reservation& r, u64 cell, i64 owner) {
+static inline i64 next_begin(const Reservation& r, u64 location, i64 owner) {
     const u64 key = r.held[owner];
-    return key >> OWNER_BITS == cell ? r.span[episode_of(key)].begin : INT64_MAX;
+    return key >> OWNER_BITS == location ? r.span[episode_of(key)].begin : INT64_MAX;
 }
 
-// The owners before a key keep what they have; nothing is asked of their cells.
+// The owners before a key keep what they have; nothing is asked of their locations.
 static inline void keep_owners(const Reservation& r, u64 key, Pass& p) {
     while (r.held[p.owner] < key) r.spare[p.kept++] = r.held[p.owner++];
 }
@@ -137,7 +137,7 @@ static inline void pass_owners(const Reservation& r, u64 key, Pass& p) {
     }
 }
 
-// One round: grants cells to those of the `n` asks that may have them; returns their number.
+// One round: grants locations to those of the `n` asks that may have them; returns their number.
 static inline i64 grant(Reservation& all, i64 n) {
     const Reservation r = all;  // of its own: no store through a pointer changes it
     sort_asks(r, n);
@@ -145,30 +145,31 @@ static inline i64 grant(Reservation& all, i64 n) {
     i64 granted = 0, ask = 0;
     Pass p{};
     while (ask < n) {
-        const u64 cell = r.bucket[ask].key >> OWNER_BITS;
-        keep_owners(r, cell << OWNER_BITS, p);
+        const u64 location = r.bucket[ask].key >> OWNER_BITS;
+        keep_owners(r, location << OWNER_BITS, p);
         p = {-1, -1, p.owner, p.owner, p.kept};
-        while (r.bucket[ask].key >> OWNER_BITS == cell) {
+        while (r.bucket[ask].key >> OWNER_BITS == location) {
             const u64 key = r.bucket[ask].key;
             pass_owners(r, key, p);
             const bool old = (r.held[p.owner] ^ key) <= STORES;
             const bool old_store = old && r.held[p.owner] & STORES;
             p.owner += old;
             if (p.next_store < p.owner) p.next_store = p.owner;
-            while (r.held[p.next_store] >> OWNER_BITS == cell && !(r.held[p.next_store] & STORES))
+            while (r.held[p.next_store] >> OWNER_BITS == location &&
+                   !(r.held[p.next_store] & STORES))
                 p.next_store++;
             i64 last = ask;
             bool stores = old_store;
             do stores |= r.bucket[last].what & 1;
             while (r.bucket[++last].key == key);
             const Span& span = r.span[episode_of(key)];
-            const i64 next_store = next_begin(r, cell, p.next_store);
-            const i64 next = next_begin(r, cell, p.owner);
+            const i64 next_store = next_begin(r, location, p.next_store);
+            const i64 next = next_begin(r, location, p.owner);
             const bool clash = (p.store > span.begin) | (next_store < span.end) |
                                (stores & ((p.any > span.begin) | (next < span.end)));
             pass_claim(span, stores, p);
             granted += clash ? 0 : last - ask;
-            do r.cell[r.bucket[ask].what >> 1] = clash ? -1 : (i32)cell;
+            do r.location[r.bucket[ask].what >> 1] = clash ? -1 : (i32)location;
             while (++ask < last);
             r.spare[p.kept] = key | (old_store | (stores & !clash));
             p.kept += old | !clash;
@@ -201,21 +202,21 @@ static inline void reserve(Reservation& r) {
     const Pick* pick = r.pick;
     Wish* wish = r.wish;
     Waiting* waits = r.waiting;
-    i32 *cell = r.cell, *now = r.now;
+    i32 *location = r.location, *now = r.now;
     i64 waiting = 0, share = r.first_share;
     for (i64 i = 0; i < picks; i++) {
-        cell[i] = -1;
+        location[i] = -1;
         waits[waiting] = {(u64)pick[i].identity * 2 * GOLDEN, (i32)i, pick[i].is_store};
         waiting += wish[i].choices > 0;
     }
-    i64 pending = waiting;  // of them, those without a cell
+    i64 pending = waiting;  // of them, those without a location
     for (int round = 0; round < ROUNDS; round++) {
         const u64 key = r.keys[round], limit = share_of_words(share);
         // Written without branches on what is drawn, which no branch predictor could predict.
         i64 asks = 0, left = 0;
         for (i64 i = 0; i < waiting; i++) {
             const Waiting one = waits[i];
-            const bool refused = cell[one.pick] < 0;
+            const bool refused = location[one.pick] < 0;
             waits[left] = one;
             now[asks] = (i32)left;
             asks += refused & (mix64(one.counter + GOLDEN + key) >> 32 < limit);
