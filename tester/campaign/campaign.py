@@ -21,7 +21,7 @@ from runtime.statistics.counters import Counters
 from runtime.system.system import System, build_system
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.coverage import Coverage
-from tester.campaign.drawing.leg import Legs, Plan
+from tester.campaign.drawing.leg import Legs, PlannedLeg
 from tester.campaign.drawing.options import Options
 from tester.campaign.drawing.profile_schedule import Turn
 from tester.campaign.watcher import Watcher, Watching
@@ -112,7 +112,7 @@ class Campaign:
         self._present: dict[str, None] = {}
         """Machines that they had."""
         self.statistics = Statistics(protocol.description.line_size) if counts else None
-        self._ahead: deque[Plan] = deque()
+        self._ahead: deque[PlannedLeg] = deque()
         """Legs whose turn comes next, drawn in advance."""
         self._ended: deque[tuple[Leg, NativeLegResult, Counts]] = deque()
         """Those of them that have been run, in a batch, with the transitions of each."""
@@ -147,14 +147,14 @@ class Campaign:
         """Transitions that the legs so far have executed."""
         return self.coverage.transitions
 
-    def plans(self) -> Iterator[Plan]:
+    def plans(self) -> Iterator[PlannedLeg]:
         """Leg after leg until enough episodes are complete; each is run before the next one."""
         number = 0
         while self.totals.episodes < self.options.episodes:
             yield self.plan(number)
             number += 1
 
-    def plan(self, number: int, turn: Turn | None = None) -> Plan:
+    def plan(self, number: int, turn: Turn | None = None) -> PlannedLeg:
         """Draw leg ``number``. Raises ConfigError, DescriptionError.
 
         Where leg after leg was drawn and run on the native engine, some of the next ones are drawn
@@ -173,7 +173,7 @@ class Campaign:
         self._next = number + 1, done + plan.leg.program.episodes
         return plan
 
-    def _plans(self, number: int, turn: Turn, done: int, most: int) -> list[Plan]:
+    def _plans(self, number: int, turn: Turn, done: int, most: int) -> list[PlannedLeg]:
         """Legs from ``number`` on, of which ``turn`` is the first one's; ``done``: episodes before.
 
         What is wrong with a later one is raised when it is its turn."""

@@ -15,7 +15,7 @@ from protocols.loader import AnyProtocol, LoadedProtocol, load, load_texts
 from runtime.description import DefectDescription
 from tester.campaign.campaign import AnyRun, Campaign, Totals
 from tester.campaign.coverage import Coverage
-from tester.campaign.drawing.leg import Plan
+from tester.campaign.drawing.leg import PlannedLeg
 from tester.campaign.drawing.options import Options
 from tester.campaign.drawing.usable_options import check_usable
 from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
@@ -92,7 +92,7 @@ def run(
     *,
     engine: str = Choice.auto,
     watchers: Sequence[Watcher] = (),
-    on_leg: Callable[[Plan], None] | None = None,
+    on_leg: Callable[[PlannedLeg], None] | None = None,
     stats: bool = False,
     **options: Unpack[MoreOptions],
 ) -> Result:

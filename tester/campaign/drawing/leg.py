@@ -38,14 +38,16 @@ _EARLY_EPISODES: Final = 90
 _GROWTH: Final = 20
 LEG_ACCESSES: Final = 60_000
 """Wide waves and long episodes make legs of fewer episodes: about this many lane accesses."""
-MAX_LEG_ACCESSES: Final = 1 << 24
-_PATIENCE: Final = 3
 _ROUNDS: Final = 3
 """But at least this many episodes per agent."""
+MAX_LEG_ACCESSES: Final = 1 << 24
+"""More lane accesses than this are refused: see `_check_size`."""
+_PATIENCE: Final = 3
+"""Times the usual limit until a hang is declared, where resources are scarce."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class PlannedLeg:
     """A leg before its first tick."""
 
     leg: Leg
@@ -59,7 +61,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A leg before its program is generated. ``leg`` makes it of the program."""
+    """A leg before its program is generated, which takes most of the time; ``leg`` adds that."""
 
     config: GeneratorConfig
     prng: Prng
@@ -72,9 +74,9 @@ class Draft:
         lanes = max(agent.lanes for agent in self.config.agents)
         return (self.config.episodes or 0) * max(self.config.lengths) * lanes
 
-    def plan(self, loops: CompiledLoops | None) -> Plan:
+    def plan(self, loops: CompiledLoops | None) -> PlannedLeg:
         """Raises ConfigError."""
-        return Plan(self.leg(generate_program(self.config, self.prng, loops)), self.summarise)
+        return PlannedLeg(self.leg(generate_program(self.config, self.prng, loops)), self.summarise)
 
 
 class Legs:

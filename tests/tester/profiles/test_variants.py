@@ -10,7 +10,7 @@ import pytest
 from protocols.loader import load_protocol
 from runtime.description import DescriptionError
 from tester.campaign.campaign import Campaign
-from tester.campaign.drawing.leg import Plan
+from tester.campaign.drawing.leg import PlannedLeg
 from tester.campaign.drawing.options import Options
 
 WRITTEN = """\
@@ -40,7 +40,7 @@ def plans(
     directory: Path,
     given: Mapping[str, object] | None = None,
     without: frozenset[str] = frozenset(),
-) -> list[Plan]:
+) -> list[PlannedLeg]:
     path = directory / "MI.toml"
     path.write_text(WRITTEN)
     options = Options(3, 10_000, assignments=given or {}, without_variants=without)
@@ -48,7 +48,7 @@ def plans(
     return [campaign.plan(number) for number in range(40)]
 
 
-def latencies(plans: list[Plan]) -> list[object]:
+def latencies(plans: list[PlannedLeg]) -> list[object]:
     machines = (plan.leg.description.machines["Directory"] for plan in plans)
     return [machine.parameters["directory_latency"] for machine in machines]
 
