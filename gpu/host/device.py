@@ -103,13 +103,7 @@ class Device(BareDevice):
             raise HostError(
                 "a device is functional, or runs on a protocol, or on the memory it is given"
             )
-        if functional and profile:
-            raise HostError("only a device with time has a profile")
-        if settings and protocol is None:
-            raise HostError(
-                f"{', '.join(settings)}: no such field, because only the system of a protocol has "
-                "a description"
-            )
+        _check_effects(functional, protocol, settings, profile=profile)
         _check_sizes(cus, tccs)
         self.profile = Profile() if profile else None
         """Where the time of its waves goes, if that is counted."""
@@ -224,6 +218,23 @@ class Device(BareDevice):
         if tlbs is not None:
             counters["tlb"] = tlbs
         return counters
+
+
+def _check_effects(
+    functional: bool,
+    protocol: str | None,
+    settings: Mapping[str, object] | None,
+    *,
+    profile: bool,
+) -> None:
+    """Refuse what would have no effect on such a device."""
+    if functional and profile:
+        raise HostError("only a device with time has a profile")
+    if settings and protocol is None:
+        raise HostError(
+            f"{', '.join(settings)}: no such field, because only the system of a protocol has "
+            "a description"
+        )
 
 
 def _check_sizes(cus: int, tccs: int | None) -> None:

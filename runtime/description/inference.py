@@ -415,42 +415,15 @@ class _Completion:
         given: RequesterDescription,
         machines: Mapping[str, MachineDescription],
     ) -> RequesterDescription:
+        """A group of requesters with what its machine's declarations say where it is silent."""
         path = ("requester", name)
         if given.machine not in self.machines:
             message = unknown_name("machine", given.machine, list(self.machines))
             raise self._error((*path, "machine"), given.machine, message)
         declared = self.machines[given.machine]
-        parameter = given.parameter
-        if parameter is None:
-            main = declared.main_requesters
-            if len(main) != 1:
-                known = ", ".join(declared.requesters) or "none"
-                raise self._error(
-                    (*path, "parameter"),
-                    None,
-                    f"required: which requester parameter of {given.machine} ({known})",
-                )
-            parameter = main[0]
-        if parameter not in declared.requesters:
-            message = unknown_name("requester parameter", parameter, list(declared.requesters))
-            raise self._error((*path, "parameter"), parameter, message)
+        parameter = self._requester_parameter(name, given)
         kind = declared.requesters[parameter]
-        if given.class_name is not None and not _same_class(given.class_name, kind):
-            raise self._error(
-                (*path, "class"), given.class_name, f"{given.machine}.{parameter} is a {kind}"
-            )
-        queue = given.queue or "mandatoryQueue"
-        if queue not in declared.buffers:
-            message = unknown_name("buffer", queue, list(declared.buffers))
-            raise self._error((*path, "queue"), queue, message)
-        if declared.buffers[queue].direction is not None:
-            raise self._error((*path, "queue"), queue, "is connected to the network")
-        if machines[given.machine].buffers[queue].capacity:
-            raise self._error(
-                ("machine", given.machine, "buffer", queue, "capacity"),
-                machines[given.machine].buffers[queue].capacity,
-                f"must be 0 (unbounded), because requester {name} fills this buffer",
-            )
+        queue = self._mandatory_queue(name, given, machines)
         caches = given.caches
         if caches is None:
             caches = tuple(declared.caches)
@@ -477,6 +450,55 @@ class _Completion:
             caches=caches,
             context=context,
         )
+
+    def _requester_parameter(self, name: str, given: RequesterDescription) -> str:
+        """The parameter of its machine that a group of requesters is: the named one, or the only
+        one of the kind that agents use."""
+        path = ("requester", name)
+        declared = self.machines[given.machine]
+        parameter = given.parameter
+        if parameter is None:
+            main = declared.main_requesters
+            if len(main) != 1:
+                known = ", ".join(declared.requesters) or "none"
+                raise self._error(
+                    (*path, "parameter"),
+                    None,
+                    f"required: which requester parameter of {given.machine} ({known})",
+                )
+            parameter = main[0]
+        if parameter not in declared.requesters:
+            message = unknown_name("requester parameter", parameter, list(declared.requesters))
+            raise self._error((*path, "parameter"), parameter, message)
+        kind = declared.requesters[parameter]
+        if given.class_name is not None and not _same_class(given.class_name, kind):
+            raise self._error(
+                (*path, "class"), given.class_name, f"{given.machine}.{parameter} is a {kind}"
+            )
+        return parameter
+
+    def _mandatory_queue(
+        self,
+        name: str,
+        given: RequesterDescription,
+        machines: Mapping[str, MachineDescription],
+    ) -> str:
+        """The buffer that a group of requesters fills: one of the machine's own, without bound."""
+        path = ("requester", name)
+        declared = self.machines[given.machine]
+        queue = given.queue or "mandatoryQueue"
+        if queue not in declared.buffers:
+            message = unknown_name("buffer", queue, list(declared.buffers))
+            raise self._error((*path, "queue"), queue, message)
+        if declared.buffers[queue].direction is not None:
+            raise self._error((*path, "queue"), queue, "is connected to the network")
+        if machines[given.machine].buffers[queue].capacity:
+            raise self._error(
+                ("machine", given.machine, "buffer", queue, "capacity"),
+                machines[given.machine].buffers[queue].capacity,
+                f"must be 0 (unbounded), because requester {name} fills this buffer",
+            )
+        return queue
 
     def _check_flag(self, path: tuple[str, ...], flag: str | None, kind: str) -> None:
         if flag is None:
