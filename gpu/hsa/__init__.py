@@ -1,1 +1,1 @@
-"""From a user queue to work-groups: signals, packets, the packet processor, the dispatcher."""
+"""What the HSA specification lays down: signals, queues and packets in memory, and their rules."""

@@ -1,1 +1,1 @@
-"""Which packets are taken out of queues, and when."""
+"""The packet processor: which packets are taken out of queues, when, and what completes them."""

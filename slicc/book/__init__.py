@@ -1,1 +1,1 @@
-"""Pictures and tables of a protocol's machines."""
+"""State graphs, transition tables, and the book: pages that link both with messages and sources."""

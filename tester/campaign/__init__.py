@@ -1,1 +1,1 @@
-"""A run: numbered legs, workers, engines, coverage."""
+"""A run of `gpu-tester`: numbered legs, workers, coverage, and a failing leg run again."""

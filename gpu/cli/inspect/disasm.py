@@ -18,7 +18,7 @@ from slicc.text.terminal import printable
 
 
 def disasm(options: DisasmOptions) -> None:
-    """Print it."""
+    """Print the instructions of kernels, with labels for what is branched to."""
     for line in disassemble(open_code_object(options.file, options), options.kernel):
         print(line)
 

@@ -19,7 +19,7 @@ _DENORMALS = ("flushed", "flushed in results", "flushed in sources", "kept")
 
 
 def info(options: InfoOptions) -> None:
-    """Print it."""
+    """Print what a code object was compiled for, and what each of its kernels needs."""
     code_object = open_code_object(options.file, options)
     if options.format is Format.JSON:
         print(json_text(as_data(code_object), indent=2))

@@ -18,7 +18,7 @@ _MOST_ITEMS = 1024
 
 
 def occupancy(options: OccupancyOptions) -> None:
-    """Print it."""
+    """Print how many groups of a kernel one compute unit holds, and what limits them."""
     kernel = runnable_kernel(open_code_object(options.file, options), options.kernel)
     print("\n".join(_as_text(kernel, options.group, options.local)))
 

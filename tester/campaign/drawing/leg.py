@@ -61,7 +61,7 @@ class PlannedLeg:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A leg before its program is generated, which takes most of the time; ``leg`` adds that."""
+    """A leg before its program is generated: `plan` does that, and ``leg`` puts them together."""
 
     config: GeneratorConfig
     prng: Prng
