@@ -133,7 +133,7 @@ def finish(
 
 
 def generate(compiled: CompiledProtocol, native: bool) -> Front:
-    """The same without remembering: for protocols that are not files as they are.
+    """As `finish`, but nothing is cached: for protocols that are not files as they are.
 
     Raises slicc's GenerationError, OSError.
     """

@@ -55,26 +55,30 @@ class TransitionText:
 def transition_texts(
     name: str, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
 ) -> Mapping[Cell, TransitionText]:
-    """Of all transitions of a protocol that compiles. Raises what `protocols.loader` does."""
+    """The texts of all transitions of a protocol that compiles. Raises what `protocols.loader`
+    does."""
     return texts_of(compiled_protocol(name, include, preludes))
 
 
 def texts_as_loaded(
     protocol: LoadedProtocol, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
 ) -> Mapping[Cell, TransitionText]:
-    """Of the files that a protocol was loaded from, or of the texts that a leg carries: then its
-    path, which comes from others, is not opened. The last such texts are compiled once: a run has
-    a page for every failure."""
+    """The same mapping for the files that a protocol was loaded from, or for the texts that a leg
+    carries: then its path, which comes from others, is not opened. The last such texts are
+    compiled once: a run has a page for every failure."""
     if protocol.texts is None:
         return transition_texts(protocol.identity.path or protocol.identity.name, include, preludes)
-    if not _LAST or _LAST[0][0] != protocol.texts:
-        with protocol.texts.written() as (root, driver, own):
-            _LAST[:] = [(protocol.texts, transition_texts(str(driver), [root], own))]
-    return _LAST[0][1]
+    for texts, found in _LAST:
+        if texts == protocol.texts:
+            return found
+    with protocol.texts.written() as (root, driver, own):
+        found = transition_texts(str(driver), [root], own)
+    _LAST[:] = [(protocol.texts, found)]
+    return found
 
 
 def texts_of(compiled: CompiledProtocol) -> dict[Cell, TransitionText]:
-    """The same of one that is compiled."""
+    """The texts of all transitions of a compiled protocol."""
     found: dict[Cell, TransitionText] = {}
     for machine in compiled.protocol.machines:
         actions = {

@@ -188,7 +188,8 @@ def read_descriptor(data: bytes) -> KernelDescriptor:
 
 
 def read_header_v2(data: bytes) -> KernelDescriptor:
-    """The same out of the 256 bytes of a version 2 kernel. Raises `struct.error` if too short."""
+    """Decode the descriptor within the 256 bytes of a version 2 kernel. Raises `struct.error` if
+    too short."""
     (entry_offset,) = _ENTRY_V2.unpack_from(data, 16)
     registers, enables, private_size, group_size, gds_size, kernarg_size = (
         _RESOURCES_V2.unpack_from(data, 48)

@@ -91,7 +91,7 @@ class Dispatcher:
         return list(self._saved.get(queue, ()))
 
     def take_back(self, queue: int) -> list[SavedGroup]:
-        """The same, which are then no longer put back."""
+        """The groups of a queue that `waiting` gives; they are no longer put back."""
         return list(self._saved.pop(queue, ()))
 
     def kill(self, queue: int, fault: Fault) -> None:

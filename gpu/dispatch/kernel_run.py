@@ -120,7 +120,7 @@ class KernelRun:
 
     @property
     def scratch(self) -> bool:
-        """Its waves take slots of the queue's pool."""
+        """Whether its waves take slots of the queue's pool."""
         return self.packet.private_bytes > 0
 
     def demand(self, group_id: Size) -> Demand:
@@ -238,7 +238,8 @@ class KernelRun:
         self.interrupted(message)
 
     def stop(self, fault: Fault) -> None:
-        """Its waves have been killed, or are about to be: no further group starts or ends."""
+        """The waves of the dispatch have been killed, or are about to be: no further group starts
+        or ends."""
         self.fault = fault
         self.next_group = None
         self.running = 0

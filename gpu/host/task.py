@@ -40,7 +40,7 @@ class Task(Generic[T]):
 
     @property
     def done(self) -> bool:
-        """It has ended, or failed."""
+        """Whether it has ended, or failed."""
         return self.activity.over
 
     @property

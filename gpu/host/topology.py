@@ -118,8 +118,8 @@ class Topology:
 
 
 def topology(cus: int, limits: Limits, system: KernelSystem | None, processor: str) -> Topology:
-    """Of a device with so many units. ``system``: None for one without caches. ``processor``: the
-    name of the component."""
+    """The topology of a device with so many units. ``system``: None for one without caches.
+    ``processor``: the name of the component."""
     caches = () if system is None else _caches(system)
     memories = (
         MemoryDescriptor(

@@ -278,5 +278,5 @@ def one_atomic(
 
 
 def bytes_of(value: int, size: int) -> bytes:
-    """Of a number, modulo its size."""
+    """The bytes of a number, modulo its size, lowest first."""
     return (value & (1 << 8 * size) - 1).to_bytes(size, "little")

@@ -72,7 +72,8 @@ class DraftHeader:
 
 
 def from_draft(data: bytes) -> tuple[bytes, bool]:
-    """The same packet of HSA 1.0, and whether instruction caches are to be invalidated.
+    """A packet of the draft as one of HSA 1.0, and whether instruction caches are to be
+    invalidated.
 
     Raises QueueError for another format and for reserved bits.
     """

@@ -96,7 +96,7 @@ class UserQueue:
 
     @property
     def address(self) -> int:
-        """Of the ``amd_queue_t``."""
+        """The address of the ``amd_queue_t``."""
         return self.link.queue
 
     @property

@@ -48,7 +48,7 @@ class QueueKind(Enum):
 
     @property
     def pointer_bytes(self) -> int:
-        """Of the read pointer in memory."""
+        """The size of the read pointer in memory."""
         return 4 if self is QueueKind.PM4 else 8
 
     @property
@@ -166,7 +166,7 @@ class Connection:
     """The place of the last command that was taken."""
 
     def begin_turn(self, now: int) -> None:
-        """It could do something in its turn, if it could not before."""
+        """The queue could do something in its turn, if it could not before."""
         if self.since == NOT_YET:
             self.since = now
 

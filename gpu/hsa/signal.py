@@ -96,16 +96,17 @@ class Signal:
 
     @property
     def bound(self) -> bool:
-        """It lies in a device's memory."""
+        """Whether it lies in a device's memory."""
         return not isinstance(self._host, PrivateHost)
 
     def belongs_to(self, host: Host) -> bool:
-        """It lies in this device's memory."""
+        """Whether it lies in this device's memory."""
         return self._host is host
 
     @property
     def handle(self) -> int:
-        """Its address; what packets and kernels name it by. Raises HostError while unbound."""
+        """The address of the signal: what packets and kernels name it by. Raises HostError while
+        unbound."""
         if not self.bound:
             raise HostError("the signal belongs to no device yet, so it has no address")
         return self._address

@@ -505,7 +505,7 @@ class _Wave:
 
 
 def result_number(program: Program, thread: Thread, register: str) -> int:
-    """Of all registers of all threads, as in `Program.terms`."""
+    """The number of a register among those of all threads, as in `Program.terms`."""
     return program.terms.index(f"{thread.name}:{register}")
 
 

@@ -18,7 +18,7 @@ SUFFIX = ".litmus"
 
 @cache
 def names() -> tuple[str, ...]:
-    """Of all tests."""
+    """The names of all tests."""
     found = (each.name for each in files(_FOLDER).iterdir() if each.name.endswith(SUFFIX))
     return tuple(sorted(name.removesuffix(SUFFIX) for name in found))
 

@@ -162,7 +162,7 @@ class _Watcher(Recording):
     # ------------------------------------------------------------------ names
 
     def names(self) -> dict[str, str]:
-        """Of the controllers that took part, from threads to memory."""
+        """The names of the controllers that took part, from threads to memory."""
         parts = {each.where for each in self.seen if isinstance(each, Accessed)}
         for each in self.seen:
             if isinstance(each, Sent):

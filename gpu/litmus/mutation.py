@@ -79,7 +79,7 @@ STEERED: Final = -1
 
 
 def mutants(test: Test, processor: str) -> Iterator[Mutant]:
-    """Of all operations of waves. Threads of processors have no code sequences."""
+    """The mutants of all operations of waves. Threads of processors have no code sequences."""
     for number, thread in enumerate(test.program.threads):
         if thread.position.agent == "gpu":
             for place, operation in enumerate(thread.operations):

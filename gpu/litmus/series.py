@@ -29,7 +29,7 @@ from slicc.text.lazy_dataclass import dataclass
 
 
 class Verdict(StrEnum):
-    """Of one outcome."""
+    """What an outcome is found to be."""
 
     usual = "usual"
     """Some interleaving of the threads ends so."""
@@ -79,7 +79,7 @@ class Result:
 
     @property
     def launches(self) -> int:
-        """Of all runs that are not steered."""
+        """The number of launches of all runs that are not steered."""
         return -(-self.runs // self.instances)
 
     @property
@@ -149,7 +149,7 @@ def run_series(
 
 
 def first_situation(result: Result, seen: Seen) -> tuple[Situation, int]:
-    """Of the first run that ended so, and its instance; some run did."""
+    """The situation of the first run that ended so, and its instance; some run did."""
     if seen.number is None:
         assert seen.steered is not None, "a run ended so"
         return seen.steered, 0
@@ -208,7 +208,7 @@ def usual_outcomes(test: Test) -> frozenset[Outcome]:
 
 
 def strengthened(program: Program) -> Program:
-    """The same program, sequentially consistent."""
+    """A program with all of its operations sequentially consistent."""
     return replace(
         program,
         threads=tuple(

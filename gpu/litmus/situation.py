@@ -109,8 +109,8 @@ class Situation:
 
 
 def most_instances(program: Program) -> int:
-    """Of a program in one launch: as many as a wave has lanes for its threads, and a group LDS for
-    its places, a power of two."""
+    """The instances of a program in one launch: as many as a wave has lanes for its threads, and a
+    group LDS for its places, a power of two."""
     waves = Counter(
         (t.position.group, t.position.wave) for t in program.threads if t.position.agent == "gpu"
     )

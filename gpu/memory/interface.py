@@ -49,8 +49,8 @@ class PortKind(Enum):
 
 
 class Extent(NamedTuple):
-    """Of a request's addresses. ``low``, ``high``: the lowest and the highest one. ``lines``: how
-    many lines the bytes are in. ``crosses``: whether those of a lane are in two."""
+    """Where the bytes of a request lie. ``low``, ``high``: the lowest and the highest address.
+    ``lines``: how many lines the bytes are in. ``crosses``: whether those of a lane are in two."""
 
     low: int
     high: int

@@ -41,7 +41,7 @@ class Axiom:
     repeated: bool = False
 
     def broken(self, executions: Executions) -> npt.NDArray[np.bool_]:
-        """Of each execution of the batch, whether it breaks the axiom."""
+        """Whether the axiom is broken, for each execution of the batch."""
         result = np.zeros(len(executions.batch.picks), np.bool_)
         for parts in self.parts(executions):
             cycle = parts[0][1]
@@ -132,7 +132,7 @@ AXIOMS: Final = (
 
 
 def consistent(executions: Executions) -> npt.NDArray[np.bool_]:
-    """Of each execution of the batch, whether no axiom is broken."""
+    """Whether no axiom is broken, for each execution of the batch."""
     result = np.ones(len(executions.batch.picks), np.bool_)
     for axiom in AXIOMS:
         result &= ~axiom.broken(executions)

@@ -90,7 +90,7 @@ class Event:
 
     @property
     def spaces(self) -> frozenset[Space]:
-        """Of which address spaces it is an action."""
+        """The address spaces of which it is an action."""
         if isinstance(self.operation, Fence):
             return self.operation.spaces
         return BOTH_SPACES if self.operation is None else frozenset({self.operation.place.space})
@@ -143,7 +143,7 @@ class Frame:
 
     @cached_property
     def fences(self) -> Events:
-        """Of any order but relaxed."""
+        """Fences of any order but relaxed."""
         return self._set("fence")
 
     @cached_property

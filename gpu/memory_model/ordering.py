@@ -101,8 +101,8 @@ class Executions:
 
     @cached_property
     def happens_before(self) -> dict[Plane, Relation]:
-        """Of each plane: program order and synchronises-with, again and again. [HSA PSA 1.2,
-        chapter 3, heterogeneous-happens-before; OpenCL 3.0 API, Memory Ordering Rules:
+        """Happens-before in each plane: program order and synchronises-with, again and again. [HSA
+        PSA 1.2, chapter 3, heterogeneous-happens-before; OpenCL 3.0 API, Memory Ordering Rules:
         global-happens-before and local-happens-before]"""
         result = {}
         for plane, synchronises in self.synchronises.items():

@@ -29,7 +29,8 @@ class ProgramError(ValueError):
 
 
 class Order(StrEnum):
-    """Of an operation, as in C11 and OpenCL C. HSAIL's screl and scacq are ``seq_cst`` here."""
+    """The order of an operation, as in C11 and OpenCL C. HSAIL's screl and scacq are ``seq_cst``
+    here."""
 
     non_atomic = "non-atomic"
     relaxed = "relaxed"

@@ -48,7 +48,7 @@ def restricted(relation: Relation, sources: Events, targets: Events) -> Relation
 
 
 def on_diagonal(relation: Relation) -> npt.NDArray[np.bool_]:
-    """Of each execution, whether an event is related to itself."""
+    """Whether an event is related to itself, for each execution."""
     return np.asarray(relation.diagonal(axis1=-2, axis2=-1).any(axis=-1))
 
 

@@ -68,7 +68,7 @@ class _Values:
         self._initial = _bytes_of(frame.program)
 
     def register(self, thread: int, name: str) -> int:
-        """Of a thread; 0 if what sets it is not executed."""
+        """The value of a register of a thread; 0 if what sets it is not executed."""
         event = self.event_of.get((thread, self._setting[thread, name]))
         return 0 if event is None else self.read(event)
 

@@ -103,7 +103,7 @@ class Scheduler:
             self._arrived.fire()
 
     def rung(self, link: Connection) -> None:
-        """Its doorbell was rung."""
+        """A queue's doorbell was rung."""
         link.tried = -1
         if link.waits_since is None and link.has_work and not self.serves(link):
             link.waits_since = self._now

@@ -438,7 +438,7 @@ class DefectDescription(Piece, frozen=True):
 
     @property
     def called(self) -> str:
-        """Its name for options and messages."""
+        """The name of the defect for options and messages."""
         return self.name or self.what
 
 

@@ -135,8 +135,8 @@ class Plans:
         return self._template(description).words(run_key, capacities, agents)
 
     def template(self, description: SystemDescription) -> Words:
-        """The same words for every run key, without capacities and agents; not to be written to.
-        Raises DescriptionError, NotNative."""
+        """The words of `plan` for every run key, without capacities and agents; not to be written
+        to. Raises DescriptionError, NotNative."""
         return self._template(description).array
 
     def census(self, description: SystemDescription) -> Census:

@@ -152,11 +152,11 @@ class NativeSystem:
 
     @property
     def address(self) -> int:
-        """Of the block, for code that calls the library's functions itself."""
+        """The address of the block, for code that calls the library's functions itself."""
         return int(self._at)
 
     def run_traced(self, until: int | None = None) -> tuple[int, npt.NDArray[np.uint64]]:
-        """The same, and a row for each transition: see StepWord."""
+        """As `run`, and a row for each transition: see StepWord."""
         limit = NONE if until is None else until
         before = self.snapshot()
         room = _ROOM

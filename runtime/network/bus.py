@@ -172,7 +172,7 @@ class BusPort(NetworkPort):
         self.delays = delays
 
     def channel_names(self) -> list[str]:
-        """Of the one channel, to the bus."""
+        """The name of the one channel, to the bus."""
         return [f"{self.name}->bus"]
 
     def held_messages(self) -> list[Message]:

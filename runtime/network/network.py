@@ -278,7 +278,7 @@ class NetworkPort(Occupancy):
             self.release()
 
     def channel_names(self) -> list[str]:
-        """Of the channels to all nodes that listen."""
+        """The names of the channels to all nodes that listen."""
         return [f"{self.name}->{buffer.name}" for _, buffer in self.receivers()]
 
     def receivers(self) -> list[tuple[int, MessageBuffer]]:

@@ -115,7 +115,7 @@ class ScriptedChannel:
 
 
 def line_number(message: Message, line_bits: int) -> int:
-    """Of the line that a message is about; 0 for those without an address."""
+    """The number of the line that a message is about; 0 for those without an address."""
     field = message.LINE_FIELD
     return 0 if field is None else getattr(message, field) >> line_bits
 

@@ -62,7 +62,7 @@ class Receiver(Protocol):
 
     @property
     def bit(self) -> int:
-        """Of the consumer to run when something has arrived."""
+        """The bit of the consumer to run when something has arrived."""
 
     def insert(self, message: Message) -> None: ...
 

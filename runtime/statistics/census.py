@@ -50,7 +50,7 @@ class Census(Struct, frozen=True):
 
 
 def census(system: System) -> Census:
-    """Of a system that is built, whether or not it has run."""
+    """The census of a system that is built, whether or not it has run."""
     machines = tuple(machine.MACHINE for machine in system.protocol.machines)
     number = {name: place for place, name in enumerate(machines)}
     by_node = {each.machineID.node: number[each.MACHINE] for each in system.controllers}

@@ -42,8 +42,8 @@ class Occupancy(Struct):
 
 
 class Counted(Struct):
-    """Of a run. ``machines``: tallies by machine, in the order of `TallyWord`; ``latencies``: by
-    kind of access (`runtime.requesters.port.AccessKind`)."""
+    """What was counted in a run. ``machines``: tallies by machine, in the order of `TallyWord`;
+    ``latencies``: by kind of access (`runtime.requesters.port.AccessKind`)."""
 
     messages: Counter[Route]
     bytes: Counter[Route]

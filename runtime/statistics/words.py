@@ -70,7 +70,7 @@ class CounterWord(IntEnum):
 
 
 def bytes_of(size: str, line_size: int) -> int:
-    """Of one message, by its `MessageSizeType`."""
+    """The size of one message, by its `MessageSizeType`."""
     return CONTROL_BYTES + (line_size if "Data" in size else 0)
 
 

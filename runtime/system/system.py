@@ -139,7 +139,7 @@ def build_system(protocol: ProtocolInfo, description: SystemDescription, run_key
 
 
 def build_completed(protocol: ProtocolInfo, description: SystemDescription, run_key: int) -> System:
-    """The same for a description that `complete` has made."""
+    """As `build_system`, for a description that `complete` has made."""
     return _Builder(protocol, description, run_key).build()
 
 

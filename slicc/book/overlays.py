@@ -34,8 +34,8 @@ class Mutants:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Of a cell. ``status``: a class of the style sheet, empty without coverage; ``note`` says it;
-    ``way``: the steps to a cell that can be reached."""
+    """What is known of a cell. ``status``: a class of the style sheet, empty without coverage;
+    ``note`` says it; ``way``: the steps to a cell that can be reached."""
 
     status: str = ""
     note: str = ""
@@ -91,11 +91,11 @@ class Overlays:
         return Known(status.value, cells.note(machine, cell), steps, mutants)
 
     def body(self, machine: str, name: str) -> Mutants | None:
-        """Of an action or a function."""
+        """The mutants of an action or a function."""
         return _mutants(self._of_bodies.get((machine, name), ()))
 
     def line(self, file: str, line: int) -> Mutants | None:
-        """Of what stands on a line of a source."""
+        """The mutants of what stands on a line of a source."""
         return _mutants(self._of_lines.get((_last(file), str(line)), ()))
 
     @property
@@ -130,7 +130,7 @@ class Overlays:
 
     @property
     def study(self) -> str:
-        """Of which mutants the scores are; nothing without a study."""
+        """Of which mutants the scores are, as text; empty without a study."""
         study = self.results.study
         return "" if study is None else _of_study(study)
 

@@ -23,7 +23,7 @@ _CALLED_BY_THE_RUNTIME: Final = frozenset(
 
 
 def bodies(machine: ir.Machine) -> list[tuple[ir.Stmt, ...]]:
-    """Of all in-ports, actions and functions."""
+    """The bodies of all in-ports, actions and functions."""
     found = [port.body for port in machine.in_ports]
     found += [action.body for action in machine.actions]
     return [*found, *(function.body for function in machine.functions)]

@@ -34,7 +34,8 @@ def visible(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """The same without loss: backslashes are doubled, so that the text can be restored."""
+    """The text as `visible` gives it, without loss: backslashes are doubled, so that it can be
+    restored."""
     return visible(text.replace("\\", "\\\\"))
 
 

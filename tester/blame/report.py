@@ -16,7 +16,7 @@ def as_lines(found: Blame) -> list[str]:
 
 
 def as_table(found: Blame) -> dict[str, object]:
-    """The same for JSON."""
+    """The suspects, and what parts the leg from its nearest neighbour, for JSON."""
     return {
         "blamed": [
             {

@@ -133,7 +133,7 @@ class Campaign:
 
     @property
     def coverage(self) -> Coverage:
-        """Of the legs so far."""
+        """The coverage of the legs so far."""
         executed = self._executed.tables() if self._present else {}
         for name in self._present:
             table, stride = executed[name]
@@ -407,16 +407,18 @@ class Campaign:
         return python
 
     def failures_of(self, legs: Sequence[Leg]) -> list[str]:
-        """The same for many legs at once, which takes a fraction of the time for small ones.
+        """As `failure_of`, for many legs at once, which takes a fraction of the time for small
+        ones.
 
-        What their programs must observe is derived if it is not yet."""
+        What their programs must observe is derived if it is not yet.
+        """
         results = self._results_of(legs)
         if results is not None:
             return [result.failure for result in results]
         return [self.failure_of(with_derived(leg)) for leg in legs]
 
     def endings_of(self, legs: Sequence[Leg]) -> list[str]:
-        """The same; a hang also has what is stuck: ``hang store``."""
+        """As `failures_of`; a hang also has what is stuck: ``hang store``."""
         results = self._results_of(legs)
         if results is not None:
             return [result.ending for result in results]

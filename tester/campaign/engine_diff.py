@@ -95,7 +95,7 @@ def traced_in_python(
 def traced_natively(
     native: NativeProtocol, leg: Leg, on_progress: OnProgress | None = None
 ) -> tuple[Steps, AnyRun]:
-    """The same on the native engine."""
+    """All transitions of a leg on the native engine, and the run, which is over."""
     run = NativeLegRun(leg, native, handover_rules_of(leg), on_progress)
     run.steps = []
     run.run()

@@ -153,14 +153,14 @@ class Apart:
     ending: str = ""
 
     def run(self, campaign: Campaign, on_progress: Callable[[AnyRun], None] | None = None) -> Apart:
-        """The same on a campaign's protocol, which may fail otherwise. Raises ConfigError."""
+        """Run the leg on a campaign's protocol, where it may fail otherwise. Raises ConfigError."""
         run = campaign.tried(self.leg(campaign), on_progress)
         finding = run.outcome.finding
         kind = "" if finding is None else kind_of(run, finding)
         return replace(self, kind=kind, ending=ending_with_cause(run))
 
     def leg(self, campaign: Campaign) -> Leg:
-        """It, drawn from a campaign that leaves out none of that."""
+        """The leg, drawn from a campaign that leaves out none of that."""
         return _without(campaign, self.left_out).plan(self.number).leg
 
 

@@ -89,7 +89,7 @@ class Guide:
         self.learned = count
 
     def learn(self, found: Yield) -> None:
-        """Of the next leg."""
+        """Take what the next leg has brought."""
         assert len(self._recent) <= self.learned, "yields are of legs that were learned"
         self._recent.append(found)
         self.learned += 1

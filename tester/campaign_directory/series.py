@@ -44,7 +44,7 @@ class Crew(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """Of the whole campaign, and of this session."""
+    """How far the whole campaign is, and this session."""
 
     legs: int = 0
     episodes: int = 0

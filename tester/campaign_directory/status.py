@@ -243,7 +243,7 @@ def _failures(status: Status) -> Iterator[str]:
 
 
 def as_table(status: Status) -> dict[str, object]:
-    """The same for JSON."""
+    """A status for JSON."""
     return {
         "schema": "gpu-tester.campaign/1",
         "directory": status.directory,

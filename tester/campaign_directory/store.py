@@ -209,7 +209,7 @@ class Store:
         return set(self.rows("SELECT machine, state, event FROM cells WHERE count > 0"))
 
     def yields(self, first: int) -> Iterator[Yield]:
-        """Of the legs from there on, in their order."""
+        """What the legs from a number on have brought, in their order."""
         columns = "profile, pinned, new_own + new_line, transitions"
         for profile, pinned, pairs, transitions in self.rows(
             f"SELECT {columns} FROM legs WHERE number >= ? ORDER BY number", first

@@ -57,7 +57,7 @@ class Written:
 def write_counterexample(
     found: Exploration, protocol: LoadedProtocol, options: ExploreOptions
 ) -> Written:
-    """Of an exploration that found something."""
+    """Write the counterexample of an exploration that found something."""
     made = counterexample(found, protocol, installed_version())
     if made.leg is None:
         return Written(made)

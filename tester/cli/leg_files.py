@@ -30,7 +30,7 @@ def is_text(file: Path) -> bool:
 
 
 def require_name(file: Path) -> None:
-    """Of a file beside which another goes by default: ``.`` has no name to take one from.
+    """Refuse a file without a name, beside which another goes by default: ``.`` has none to take.
 
     Raises ReplayError.
     """

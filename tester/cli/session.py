@@ -227,7 +227,7 @@ class Session:
 
     @property
     def episodes_left(self) -> int:
-        """Of those that are wanted; what failing legs left undone is not made up for."""
+        """How many episodes are left to run; what failing legs left undone is not made up for."""
         return self.drawn.episodes - self.campaign.totals.episodes - self.finds.lost
 
     def go_on(self, leg: Leg, run: LegRun, finding: Finding) -> None:
@@ -459,8 +459,8 @@ class Session:
         )
 
     def write_statistics(self, path: Path | None, format: StatsFormat | None, status: int) -> None:
-        """Of all legs, where a session counts; after the last one. Raises OSError if nothing was
-        found."""
+        """Write the statistics of all legs, where a session counts; after the last one. Raises
+        OSError if nothing was found."""
         statistics, totals = self.campaign.statistics, self.campaign.totals
         if path is None or statistics is None:
             return

@@ -14,7 +14,7 @@ def tune_collector() -> None:
 
 @contextmanager
 def few_collections() -> Iterator[None]:
-    """The same for a while, in a process that belongs to another program."""
+    """As `tune_collector`, for a while, in a process that belongs to another program."""
     before = gc.get_threshold()
     tune_collector()
     try:

@@ -326,8 +326,8 @@ class NativeSearch:
         return found if choice is None else [*found, choice]
 
     def concrete(self, ways: Sequence[int]) -> list[int]:
-        """The same way in one system that is followed from the start: reductions give choices
-        other numbers."""
+        """A way in the numbers of one system that is followed from the start: reductions give
+        choices other ones."""
         given = np.array(ways, np.uint16)
         out = np.zeros(len(ways), np.uint16)
         count = self._library.explore_concrete(

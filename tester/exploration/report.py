@@ -199,7 +199,7 @@ def summary(found: Exploration) -> str:
 
 
 def not_judged(rules: Rules) -> str:
-    """Of a search that was complete, but had too many steps for `NativeSearch.stuck`."""
+    """What is said of a complete search that had too many steps for `NativeSearch.stuck`."""
     steps = f"more than {rules.most_edges:,} steps"
     return f"that requests can always be completed was not judged: {steps}"
 

@@ -82,7 +82,7 @@ class FailureRecord:
 
 @dataclass(slots=True)
 class RunRecord:
-    """Of one command."""
+    """What the run of one command came to."""
 
     profiles: dict[str, ProfileRecord] = field(default_factory=dict)
     failures: list[FailureRecord] = field(default_factory=list)

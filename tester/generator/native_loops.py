@@ -211,12 +211,12 @@ class ImpossibleMap(Exception):
 
 
 def addresses(arrays: Iterable[npt.NDArray[Any]]) -> list[int]:
-    """Of each of them; see `address`."""
+    """The addresses of arrays; see `address`."""
     return [address(array) for array in arrays]
 
 
 def address(values: npt.NDArray[Any]) -> int:
-    """Of the very array, which must be contiguous."""
+    """The address of the very array, which must be contiguous."""
     assert values.flags.c_contiguous
     place: int = values.__array_interface__["data"][0]
     return place

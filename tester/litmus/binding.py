@@ -81,7 +81,7 @@ class Bound:
         return leg, lowered
 
     def of(self, scenario: syntax.Scenario) -> Bound:
-        """The same system for another scenario, which sets the same."""
+        """This system for another scenario, which sets the same."""
         return replace(self, scenario=scenario)
 
 

@@ -76,7 +76,7 @@ def _condition(condition: Condition, result: Result) -> str:
 
 
 def as_json(results: Sequence[tuple[Path, Result, Path | None]]) -> str:
-    """The same for machines."""
+    """The results for programs."""
     return json_text([_scenario(*each) for each in results], indent=2)
 
 

@@ -83,7 +83,7 @@ def run_in_python(
     observers: Iterable[RequestObserver] = (),
     system: System | None = None,
 ) -> tuple[Ended, LegRun]:
-    """The same on the Python engine, for reports. ``system``: one that was built for it."""
+    """Run a racy leg on the Python engine, for reports. ``system``: one that was built for it."""
     system = system or build_system(protocol.info, leg.description, leg.run_key)
     system.memory.zeroed = leg.zeroed
     recorder = Recorder(leg.program)

@@ -29,7 +29,7 @@ class Judged:
 
     @property
     def standing(self) -> str:
-        """Of a survivor: what is known of it."""
+        """What is known of a survivor."""
         explored = self.outcome.reason
         return f"{self._in_legs}; {explored}" if explored else self._in_legs
 

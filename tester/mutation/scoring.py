@@ -62,7 +62,7 @@ class Scoring:
 
     @property
     def open(self) -> list[Outcome]:
-        """Of mutants whose fate is not known yet."""
+        """The outcomes of mutants whose fate is not known yet."""
         return [each for each in self.outcomes.values() if each.fate is Fate.OPEN]
 
     def run(self, pool: Pool[Attempt]) -> None:

@@ -125,7 +125,7 @@ class NativeLegResult:
 
     @property
     def outcome(self) -> Outcome:
-        """Of a leg that has passed, as a leg that runs alone has it."""
+        """The outcome of a leg that has passed, as a leg that runs alone has it."""
         return Outcome(
             None,
             None,

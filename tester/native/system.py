@@ -69,7 +69,7 @@ class NativeFinding:
 
 
 class NativeStatistics(NamedTuple):
-    """Of one driver: see ``tester.execution.driver``."""
+    """The statistics of one driver: see ``tester.execution.driver``."""
 
     completed: int
     live: int
@@ -188,9 +188,9 @@ class TesterSystem(NativeSystem):
         return bool(self.library.overdue(self._at, self._view, limit))
 
     def stuck(self) -> bool:
-        """The same when nothing moves any more."""
+        """Whether there is a finding when nothing moves any more."""
         return bool(self.library.stuck(self._at, self._view))
 
     def finish(self) -> bool:
-        """The same when all should be answered."""
+        """Whether there is a finding when all should be answered."""
         return bool(self.library.finish(self._at, self._view))

@@ -31,7 +31,7 @@ class TransitionLog:
 
     @property
     def transitions(self) -> Rows:
-        """Of the last leg, in their order."""
+        """The transitions of the last leg, in their order."""
         return self.rows[: self.made]
 
     def clear(self) -> None:

@@ -22,7 +22,7 @@ _NOBODY = -1
 
 @dataclass(frozen=True, slots=True)
 class FinalContents:
-    """Of all lines that a program touches, in ascending order."""
+    """The last contents of all lines that a program touches, in ascending order."""
 
     lines: IntArray
     addresses: IntArray

@@ -79,7 +79,7 @@ def as_json(
     others: dict[str, Path],
     blamed: dict[str, object],
 ) -> str:
-    """The same for programs. ``blamed``: what else is known of it."""
+    """The report for programs. ``blamed``: what else is known of the leg."""
     after, description = shrunk.after, shrunk.leg.description
     return json_text(
         {

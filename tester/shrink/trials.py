@@ -136,7 +136,7 @@ class Trials:
         )
 
     def traced_if_possible(self, leg: Leg) -> Traced | None:
-        """The same for a candidate; None: it is no leg."""
+        """As `traced`, for a candidate; None: it is no leg."""
         try:
             return self.traced(leg) if _is_program(leg) else None
         except ConfigError:
@@ -180,7 +180,7 @@ class ParallelTrials(Trials):
         self._helpers.clear()
 
     def endings(self, legs: Sequence[Leg], sound: bool = False) -> list[str]:
-        """The same; raises WorkerDied."""
+        """As `Trials.endings`, side by side; raises WorkerDied."""
         if len(legs) == 1:
             return super().endings(legs, sound)
         asked = [

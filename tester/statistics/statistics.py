@@ -39,7 +39,7 @@ class Series:
 
 @dataclass(slots=True)
 class Statistics:
-    """Of ``legs`` legs. ``interval``: ticks of a row of what series held; see `occupancy`."""
+    """What ``legs`` legs cost. ``interval``: ticks of a row of a series; see `occupancy`."""
 
     line_size: int
     legs: int = 0

@@ -47,7 +47,7 @@ def machines(statistics: Statistics) -> Table:
 
 
 def latencies(statistics: Statistics) -> Table:
-    """Of each kind of access, in ticks."""
+    """How long accesses of each kind took, in ticks."""
     rows = [
         (
             kind,

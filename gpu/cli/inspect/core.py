@@ -18,7 +18,7 @@ _ROW: Final = 8
 
 
 def core(options: CoreOptions) -> None:
-    """Print what a core file says: what failed, queues, kernels, memory. Raises CoreFileError, OSError."""
+    """Print what a core file says of queues, kernels and memory. Raises CoreFileError, OSError."""
     found = read_core(options.file)
     major, minor = found.kfd_version
     print(

@@ -38,7 +38,7 @@ class Work:
 
 
 def work_of(device: BareDevice) -> Work:
-    """Of all units together."""
+    """What all units together have done."""
     groups = waves = instructions = 0
     for unit in device.units:
         if isinstance(unit, Residents):

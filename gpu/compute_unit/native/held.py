@@ -92,7 +92,7 @@ class Room:
         raise NotImplementedError
 
     def finish(self, wave: Wavefront) -> None:
-        """It has returned: write what registers are left, and give the room back."""
+        """The access has returned: write what registers are left, and give the room back."""
         self.give_back()
 
 
@@ -218,7 +218,7 @@ class GlobalHold:
         return access
 
     def execute(self, wave: Wavefront) -> VectorAccess | None:
-        """The same as `VectorOperation.execute`."""
+        """As `VectorOperation.execute`, by way of native memory where that can hold the access."""
         room = self.begin(wave)
         if room is None:
             return self._operation.execute(wave)

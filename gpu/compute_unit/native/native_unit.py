@@ -64,8 +64,8 @@ class Clock(Protocol):
 
 
 class AheadPipeline(VectorPipeline[AheadWave]):
-    """Of the vector memory instructions that Python carries out: the issue engine knows when one of
-    them may return, because it has the others."""
+    """The pipeline of the vector memory instructions that Python carries out: the issue engine
+    knows when one of them may return, because it has the others."""
 
     def __init__(self, owner: NativeUnit, port: int, clock: Clock) -> None:
         super().__init__(owner, port)

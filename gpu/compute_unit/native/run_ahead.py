@@ -100,7 +100,7 @@ class AheadWave(Wavefront):
             self.pending |= registers
 
     def filled(self, access: object) -> None:
-        """It has written them."""
+        """An access has written its registers."""
         if self.fills.pop(access, 0):
             self._add_up()
 
@@ -294,7 +294,7 @@ class Other:
         amount: int = 0,
         banks: bool = False,
     ) -> bytes:
-        """Its record."""
+        """The record of this instruction, as the issue engine reads it."""
         end, place = self.decoded.end, self.decoded.place
         return RECORD.pack(
             end,

@@ -38,9 +38,9 @@ def bank_time(access: LocalAccess, timing: Timing) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def time_of_move(dwords: bytes, lanes: int, places: int, size: int, half: int) -> tuple[int, int]:
-    """The same of a move of ``size`` bytes for each lane at each place, ``half`` of the lanes
-    together. ``dwords``: those of LDS that the lanes of each place begin in, int64, in 8 * `LANES`
-    bytes a place, counted from the first."""
+    """As `bank_time`, for a move of ``size`` bytes for each lane at each place, ``half`` of the
+    lanes together. ``dwords``: those of LDS that the lanes of each place begin in, int64, in 8 *
+    `LANES` bytes a place, counted from the first."""
     cycles = 0
     for place in range(places):
         start = 8 * LANES * place

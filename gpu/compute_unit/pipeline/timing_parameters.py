@@ -72,7 +72,7 @@ class Timing:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Of all parameters."""
+        """The names of all parameters."""
         return tuple(place.name for place in fields(cls))
 
     @classmethod

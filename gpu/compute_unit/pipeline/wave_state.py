@@ -66,7 +66,7 @@ class PipelinedWave(Wavefront):
         """The number of the debugger's trap that it waits at."""
 
     def block(self, reason: Waiting, now: int) -> None:
-        """It cannot continue before something happens."""
+        """The wave cannot continue before something happens."""
         self.waiting = reason
         self.since = now
         self.ready = NEVER

@@ -91,7 +91,7 @@ class _Sent:
 
 
 class Profile:
-    """Of all waves of a device."""
+    """The profile of all waves of a device."""
 
     def __init__(self) -> None:
         self.intervals: list[Interval] = []

@@ -96,7 +96,7 @@ class _Swapped:
 
 
 class CasLoops:
-    """Of all waves of a device."""
+    """Finds the loops around compare-and-swap of all waves of a device."""
 
     def __init__(self) -> None:
         self._held: dict[Wavefront, Held] = {}

@@ -69,7 +69,7 @@ class _Cell:
 
 
 class Races:
-    """Of all waves of a device."""
+    """Finds the data races of all waves of a device."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -84,7 +84,7 @@ class Races:
     # ------------------------------------------------------------------ waves
 
     def entered(self, group: Group[Any]) -> None:
-        """Its waves are ordered after all kernels that have ended."""
+        """A group is resident: its waves are ordered after all kernels that have ended."""
         packet = (group.start.queue, group.start.packet)
         start: Clock = {}
         for other, clock in self._ended.items():
@@ -98,7 +98,7 @@ class Races:
         self._groups += 1
 
     def left(self, group: Group[Any]) -> None:
-        """Its waves have ended, and all that they did is performed."""
+        """A group has left: its waves have ended, and all that they did is performed."""
         packet = (group.start.queue, group.start.packet)
         self._resident[packet] -= 1
         ended = self._ended.setdefault(packet, {})

@@ -46,14 +46,14 @@ class _Outstanding:
 
 
 class Waits:
-    """Of all waves of a device."""
+    """Finds the missing waits of all waves of a device."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._outstanding: dict[Wavefront, list[_Outstanding]] = {}
 
     def forget(self, wave: Wavefront) -> None:
-        """It has ended."""
+        """A wave has ended."""
         self._outstanding.pop(wave, None)
 
     def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:

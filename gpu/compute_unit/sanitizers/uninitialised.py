@@ -53,7 +53,7 @@ class _Written:
 
 
 class Uninitialised:
-    """Of all waves of a device."""
+    """Finds what waves of a device read and have not written."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -61,13 +61,13 @@ class Uninitialised:
         self._lds: dict[Group[Any], npt.NDArray[np.bool_]] = {}
 
     def entered(self, group: Group[Any]) -> None:
-        """Its registers are as the ABI says."""
+        """A group is resident: its registers are as the ABI says."""
         self._lds[group] = np.zeros(len(group.lds.bytes), np.bool_)
         for wave in group.waves:
             self._written[wave] = _Written(wave)
 
     def forget(self, wave: Wavefront) -> None:
-        """It has ended."""
+        """A wave has ended."""
         self._written.pop(wave, None)
         self._lds.pop(wave.group, None)
 

@@ -117,7 +117,7 @@ def widened(values: Values, signed: bool) -> Values:
 
 
 def to_bytes(values: Values, size: int) -> npt.NDArray[np.uint8]:
-    """The same values as uint8, shape (lanes, size)."""
+    """Values of lanes as uint8, shape (lanes, size)."""
     return np.ascontiguousarray(values).view(np.uint8).reshape(-1, size)
 
 

@@ -210,8 +210,8 @@ def bank_cycles(offsets: Offsets, size: int, half: int = 32) -> int:
 
 @lru_cache(maxsize=4096)
 def pattern_cycles(pattern: bytes, width: int, half: int) -> int:
-    """The same for the lanes' dwords, int64, counted from any one, of which each wants ``width``
-    from its own on."""
+    """As `bank_cycles`, for the lanes' dwords, int64, counted from any one, of which each wants
+    ``width`` from its own on."""
     words = np.frombuffer(pattern, np.int64)
     cycles = 0
     for start in range(0, len(words), half):

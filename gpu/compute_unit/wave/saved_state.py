@@ -45,7 +45,7 @@ def vector_rows(demand: Demand, starts: Sequence[WaveStart]) -> int:
 
 
 def group_bytes(demand: Demand, starts: Sequence[WaveStart]) -> int:
-    """Of a saved group."""
+    """The size of a saved group."""
     rows = vector_rows(demand, starts)
     return demand.waves * (WAVE_BYTES + rows * ROW_BYTES) + _lds_bytes(demand)
 

@@ -53,7 +53,7 @@ class Stop:
 
     @property
     def wave(self) -> int:
-        """Its number in the group."""
+        """The number of the wave in its group."""
         return self._wave.number
 
     @property
@@ -104,7 +104,7 @@ class Stop:
 
     @property
     def exec(self) -> int:
-        """Its active lanes, a bit a lane."""
+        """The active lanes of the wave, a bit a lane."""
         return self._wave.exec
 
     def set_exec(self, bits: int) -> None:

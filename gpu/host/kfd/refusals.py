@@ -49,7 +49,7 @@ class DriverError(GpuError):
 
     @property
     def number(self) -> int:
-        """Of the code."""
+        """The number of the code, as the driver returns it."""
         return CODES[self.code]
 
 

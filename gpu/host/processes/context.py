@@ -173,7 +173,7 @@ class Context(ProcessMemory):
 
     @property
     def save_area_bytes(self) -> tuple[int, int]:
-        """Of a context save area: header and control stack, and in all."""
+        """The size of a context save area: of header and control stack, and in all."""
         return area_bytes(self.machine.units)
 
     def adopt(self, link: Connection, on_error: OnError | None = None) -> DeviceQueue:

@@ -154,7 +154,7 @@ class ProcessMemory:
         return signal
 
     def handle_of(self, signal: Signal) -> int:
-        """Its address; a signal without a device is bound to this one."""
+        """A signal's address; a signal without a device is bound to this one."""
         if not signal.bound:
             signal.bind(self.host, self._signals.allocate(SIGNAL.size))
         elif not signal.belongs_to(self.host):

@@ -36,7 +36,7 @@ class ProcessTable:
 
     @property
     def counters(self) -> dict[str, object] | None:
-        """Of the TLBs; None before there is a process."""
+        """What the TLBs have counted; None before there is a process."""
         return None if self._translation is None else self._translation.as_dict()
 
     def create(self, agents: Agents) -> Process:

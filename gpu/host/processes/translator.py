@@ -61,7 +61,7 @@ class AddressTranslation:
         self._spaces[space.vmid] = space
 
     def remove(self, space: ProcessSpace) -> None:
-        """Its requests are refused from now on."""
+        """Refuse the requests of an address space from now on."""
         del self._spaces[space.vmid]
         self.forget_all(space.vmid)
 

@@ -58,7 +58,8 @@ class _NotNative(Exception):
 
 
 def native_runs(instructions: Sequence[Instruction], code: BoundCode) -> BoundCode:
-    """The same with runs in place of instructions; ``code`` has one function for each."""
+    """Code with runs in place of instructions where they are native; ``code`` has one function for
+    each instruction."""
     library = lane_library()
     if library is None:
         return code

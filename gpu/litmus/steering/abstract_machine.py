@@ -58,8 +58,9 @@ EVERY_RULE: Final = frozenset(Rule)
 
 
 class Instruction(NamedTuple):
-    """Of an operation, by number. ``first``: of its instructions, which also decides whether the
-    operation is executed. ``waits``: for a value that it uses, before anything of it is issued."""
+    """An instruction of an operation, by number. ``first``: of its instructions, which also decides
+    whether the operation is executed. ``waits``: for a value that it uses, before anything of it is
+    issued."""
 
     operation: int
     step: Step | None

@@ -104,7 +104,7 @@ class EngineDriver(Protocol):
         """The runs made since the last call, and how many parts they contain."""
 
     def stop_logging(self) -> None:
-        """Its log is no longer needed."""
+        """Nothing reads the log of requests any more."""
 
 
 class OutOfRoom(Exception):

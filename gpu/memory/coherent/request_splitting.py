@@ -71,7 +71,7 @@ class PendingRequest:
         self.hits = self.misses = 0
 
     def begin(self, parts: int) -> None:
-        """It has so many parts."""
+        """The request has so many parts."""
         self.left = dict.fromkeys(answers_of(self.request), parts)
 
     def answered(self, kind: AnswerKind) -> bool:
@@ -165,7 +165,7 @@ class Cutter:
     def mixed(
         self, pending: PendingRequest, kind: PortKind, places: list[Allocation]
     ) -> tuple[list[RequestPart], list[int]]:
-        """The same for any lanes; also the lanes that are stores to doorbells."""
+        """Parts of a request with lanes anywhere; also the lanes that are stores to doorbells."""
         groups: dict[MemoryType, list[int]] = {}
         doorbells = []
         for lane, place in enumerate(places):

@@ -31,7 +31,7 @@ class VirtualLanes:
 
     @classmethod
     def of(cls, request: MemoryRequest) -> VirtualLanes:
-        """Of a request that has addresses."""
+        """The lanes of a request that has addresses."""
         writes, loads = request.kind != AccessKind.LOAD, request.kind != AccessKind.STORE
         return cls(request.vmid, request.addresses, request.size, writes, loads)
 

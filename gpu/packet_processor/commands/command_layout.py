@@ -38,11 +38,11 @@ class Bits:
 
     @property
     def mask(self) -> int:
-        """Its bits, likewise."""
+        """The bits of the field in a command, as ones."""
         return ((1 << self.width) - 1) << self.place
 
     def of(self, number: int) -> int:
-        """Its value in a command."""
+        """The value of the field in a command."""
         return (number & self.mask) >> self.place
 
     def check(self, command: str, value: int) -> None:

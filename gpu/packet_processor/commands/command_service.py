@@ -50,7 +50,7 @@ class Language(Protocol):
         """Dwords of a command. Raises QueueError for one that is not carried out."""
 
     def name(self, header: int) -> str:
-        """Of a command that has a length."""
+        """The name of a command that has a length."""
 
     def perform(self, link: Connection, data: bytes) -> Steps[Buffer | None]:
         """Carry a command out; a buffer of commands that is to be next. Raises QueueError and

@@ -28,7 +28,8 @@ _FUNCTIONS: Final[tuple[tuple[str, Callable[[int, int], bool]], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Of the dword at ``address``, of which ``mask`` is compared. ``function``: 0 to 6."""
+    """The condition on the dword at ``address``, of which ``mask`` is compared. ``function``: 0 to
+    6."""
 
     address: int
     function: int

@@ -51,7 +51,7 @@ class Pm4:
         return pm4_layouts.length_of(header)
 
     def name(self, header: int) -> str:
-        """Of a command that has a length."""
+        """The name of a command that has a length."""
         return Opcode(header >> 8 & 0xFF).name if pm4_layouts.type_of(header) == TYPE_3 else "NOP"
 
     def perform(self, link: Connection, data: bytes) -> Steps[Buffer | None]:

@@ -69,7 +69,7 @@ class Sdma:
         return sdma_layouts.length_of(header)
 
     def name(self, header: int) -> str:
-        """Of a command that has a length."""
+        """The name of a command that has a length."""
         return f"SDMA {LAYOUTS[Opcode(header & 0xFF)].name}"
 
     def perform(self, link: Connection, data: bytes) -> Steps[Buffer | None]:

@@ -258,7 +258,8 @@ class _Process:
             raise ToolchainError(f"{called} cannot be run: {error.strerror or error}") from None
 
     def status(self) -> int | None:
-        """Its exit status; None: it still works. Raises ToolchainError if it had to be stopped."""
+        """The exit status of the process; None: it still works. Raises ToolchainError if it had to
+        be stopped."""
         status = self._process.poll()
         if status is not None:
             self._listen()
@@ -274,7 +275,8 @@ class _Process:
         return None
 
     def wait(self) -> int:
-        """The same once it has ended; whatever interrupts this stops it. Raises ToolchainError."""
+        """The exit status once it has ended; whatever interrupts this stops it. Raises
+        ToolchainError."""
         try:
             while (status := self.status()) is None:
                 with suppress(subprocess.TimeoutExpired):

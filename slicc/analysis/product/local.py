@@ -200,7 +200,7 @@ class Machines:
         return known
 
     def elsewhere(self, message: int) -> int:
-        """The same message for the other line."""
+        """A message as it is for the other line."""
         record: Record = thaw(self.messages[message])
         for name in ("addr", "LineAddress", "PhysicalAddress", "Addr", "Address"):
             if name in record:

@@ -24,7 +24,7 @@ RECORD: Final = "record"
 
 @dataclass(slots=True)
 class Effects:
-    """Of one body."""
+    """What one body reads and writes."""
 
     reads: set[Resource] = field(default_factory=set)
     writes: set[Resource] = field(default_factory=set)
@@ -37,7 +37,7 @@ class Effects:
         return all(kind == HINT for kind, _ in self.writes) and not self.adds
 
     def with_hints(self, fields: frozenset[Resource]) -> Effects:
-        """The same where these fields are no more than hints."""
+        """These effects where some fields are no more than hints."""
         hints = {(HINT, name) for _, name in self.writes & fields}
         return Effects(self.reads - fields, self.writes - fields | hints, self.adds - fields)
 

@@ -38,7 +38,8 @@ def prototype(scope: GlobalScope, node: syntax.Function) -> Overload:
 
 
 def report_repeated_parameter(sink: DiagnosticSink, title: str, name: syntax.Name) -> None:
-    """Of a function with that title; one with a body finds it as it declares its variables."""
+    """A function with that title has two parameters of one name; one with a body finds it as it
+    declares its variables."""
     sink.error(
         "duplicate-parameter",
         f"{title} has the parameter `{name.text}` twice",

@@ -55,7 +55,7 @@ class PlannedLeg:
 
     @cached_property
     def summary(self) -> LegSummary:
-        """Its description for users, which takes a while to write."""
+        """The leg described for users, which takes a while to write."""
         return self.summarise()
 
 

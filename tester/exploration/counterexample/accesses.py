@@ -77,7 +77,7 @@ class Layout:
 
     @property
     def line_size(self) -> int:
-        """Of a line with room for them."""
+        """The size of a line with room for all of them."""
         needed = self.words + self.owners * ATOMIC_BYTES
         return max(LEAST_LINE, 1 << (needed - 1).bit_length())
 

@@ -63,7 +63,7 @@ class Counterexample:
 def counterexample(
     found: Exploration, protocol: LoadedProtocol, version: str = ""
 ) -> Counterexample:
-    """Of an exploration that found something: the first leg that fails in the same way, else the
+    """A leg that shows what an exploration found: the first that fails in the same way, else the
     best one there is."""
     assert found.finding is not None
     followed = follow(protocol, found.system, found.rules, found.finding)

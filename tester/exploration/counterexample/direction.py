@@ -101,7 +101,8 @@ class _Plan:
         self._apart = apart
 
     def delay(self, channel: str, line: int, message: int) -> int:
-        """Of a message that is sent now: the ``message``-th of a line on its channel, from 1."""
+        """The delay of a message that is sent now: the ``message``-th of a line on its channel,
+        from 1."""
         address = line << self.line_bits
         number = NO_LINE if address < FIRST_ADDRESS else line - (FIRST_ADDRESS >> self.line_bits)
         steps = self._followed.arrivals.get(Kept(channel, number), ())

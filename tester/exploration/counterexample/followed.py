@@ -56,7 +56,7 @@ class Followed:
     eager: frozenset[str] = frozenset()
 
     def continued(self, accesses: Iterable[Began], locations: int) -> Followed:
-        """The same with further accesses behind its last step. ``locations``: of a line."""
+        """This way with further accesses behind its last step. ``locations``: of a line."""
         arrivals = dict(self.arrivals)
         for each in accesses:
             kept = Kept(self.queues[each.agent], each.where // locations)

@@ -42,7 +42,7 @@ class Vocabulary:
         return [states.name_of(number) for number in range(states.NUM)]
 
     def permissions(self, machine: int) -> list[str]:
-        """Of each state of a machine."""
+        """The permission of each state of a machine."""
         return [AccessPermission.name_of(each) for each in self.declared[machine].PERMISSIONS]
 
     def fields_of(self, machine: int) -> Sequence[Field]:
@@ -50,7 +50,8 @@ class Vocabulary:
 
 
 def vocabulary(protocol: LoadedProtocol) -> Vocabulary:
-    """Of a protocol; without its native form, no fields are known."""
+    """The words that invariants of a protocol may use; without its native form, no fields are
+    known."""
     listed = metadata(protocol)["fields"] if protocol.native else ()
     fields = (
         Field(number, machine, f"{storage}.{name}", sort, tuple(members))

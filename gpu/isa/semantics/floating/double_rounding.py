@@ -72,7 +72,7 @@ def reciprocal_root(x: Decimal) -> Decimal:
 
 
 def sine(turns: Decimal) -> Decimal:
-    """Of an angle in turns."""
+    """The sine of an angle in turns."""
     rest = turns - turns.to_integral_value(decimal.ROUND_HALF_EVEN)
     quarter = Decimal("0.25")
     if abs(rest) > quarter:
@@ -87,7 +87,7 @@ def sine(turns: Decimal) -> Decimal:
 
 
 def cosine(turns: Decimal) -> Decimal:
-    """Of an angle in turns."""
+    """The cosine of an angle in turns."""
     return sine(turns + Decimal("0.25"))
 
 

@@ -37,8 +37,8 @@ _DATA = "DataBlock"
 
 @dataclass(slots=True)
 class Decisions:
-    """Of one machine, or of a structure. ``ranges``: parameters with the number of bits of an
-    address that choose a machine. ``asserted``: whether data are asserted to be equal;
+    """What one machine, or a structure, decides by. ``ranges``: parameters with the number of bits
+    of an address that choose a machine. ``asserted``: whether data are asserted to be equal;
     ``compared``: other comparisons of data."""
 
     addresses: dict[str, None] = field(default_factory=dict)

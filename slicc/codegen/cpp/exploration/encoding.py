@@ -70,7 +70,7 @@ _OBJECTS = frozenset(
 
 @dataclass(slots=True)
 class Refusals:
-    """Of one machine, or of what all share.
+    """What cannot be explored, or only with care, of one machine or of what all share.
 
     ``unknown``: what cannot be coded, so that a system with it cannot be explored. ``numbered``:
     what means another controller when controllers change places. ``addressed``: what tells lines
