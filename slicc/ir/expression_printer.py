@@ -1,4 +1,4 @@
-"""Text of IR expressions, statements and types (the small pieces of ``ir_printer``).
+"""Text of IR expressions, statements and types (the small pieces of `slicc.ir.printer`).
 
 Invariant: IR that a backend must treat differently is printed differently.
 """

@@ -256,7 +256,7 @@ class NativeSearch:
     # ------------------------------------------------------------------ scripts
 
     def follow_script(self, words: Sequence[int]) -> bool:
-        """Let agents do what the words of `tester.exploration.script` say. Before `run`."""
+        """Let agents do what the words of `tester.litmus.script` say. Before `run`."""
         given = np.array(words, np.uint64)
         return bool(self._library.explore_script(self._handle, given.ctypes.data))
 

@@ -2,9 +2,10 @@
 
 A candidate is a leg of its own: expectations are derived again, so it is free of races, and it runs
 on the fastest engine. It takes the place of the best leg so far if it fails in the same way
-(`is_same`). Timing moves when something is deleted, because delays are drawn by the number of a
-message on its line. So, when nothing can be removed any more, each candidate is tried under
-further run keys; then the delays that are left are written down, and become as few as they can.
+(`Shrinker._is_same`). Timing moves when something is deleted, because delays are drawn by the
+number of a message on its line. So, when nothing can be removed any more, each candidate is tried
+under further run keys; then the delays that are left are written down, and become as few as they
+can.
 
 Candidates stand in one order, and the first that fails in the same way counts, wherever and with
 how many others at a time they are run. Invariant: the result depends on the leg and the limit of

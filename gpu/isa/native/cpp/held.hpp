@@ -51,7 +51,7 @@ struct Move {
 };
 static_assert(sizeof(Move) == 32);
 
-// The twin of HeldMove in gpu/compute_unit/memory_ops/held_moves.py. Active lanes only, in their order.
+// The twin of HeldMove in gpu/compute_unit/native/held.py. Active lanes only, in their order.
 struct Held {
     u64 returned;  // its registers are written
     const Move* move;
