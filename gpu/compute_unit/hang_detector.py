@@ -27,7 +27,7 @@ from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess
 from gpu.compute_unit.memory_ops.scalar_memory import ScalarAccess, ScalarKind
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
-from gpu.compute_unit.wave.lane_values import Values
+from gpu.compute_unit.wave.lane_values import Values, lanes_text
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.dispatch.launch import Fault
 from gpu.host_wait import HostWait
@@ -295,16 +295,7 @@ def _found(value: Any) -> str:
 
 def _lane_text(lanes: list[int]) -> str:
     """``lanes 1-3, 7: ``; nothing for the whole wave."""
-    if lanes[0] < 0:
-        return ""
-    runs: list[list[int]] = []
-    for lane in sorted(lanes):
-        if runs and lane == runs[-1][1] + 1:
-            runs[-1][1] = lane
-        else:
-            runs.append([lane, lane])
-    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
-    return f"lane{'s' if len(lanes) > 1 else ''} {text}: "
+    return "" if lanes[0] < 0 else f"{lanes_text(sorted(lanes))}: "
 
 
 def _digest(wave: Wavefront) -> int:

@@ -59,20 +59,6 @@ def instruction_text(start: GroupStart, decoded: DecodedInstruction) -> str:
     return f"`{decoded}` at {address:#x}{line_text(start, address)}"
 
 
-def lanes_text(bits: int) -> str:
-    """``lane 3`` or ``lanes 0-15, 20``."""
-    runs: list[list[int]] = []
-    for lane in range(bits.bit_length()):
-        if not bits >> lane & 1:
-            continue
-        if runs and lane == runs[-1][1] + 1:
-            runs[-1][1] = lane
-        else:
-            runs.append([lane, lane])
-    text = ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
-    return f"lane{'s' if bits.bit_count() > 1 else ''} {text}"
-
-
 def register_name(file: str, number: int) -> str:
     """As an assembler writes it."""
     if file == "scc":

@@ -18,11 +18,11 @@ from gpu.compute_unit.program.decoded_program import Control, DecodedInstruction
 from gpu.compute_unit.sanitizers.findings import (
     Findings,
     instruction_text,
-    lanes_text,
     place,
     register_name,
 )
 from gpu.compute_unit.sanitizers.m0_relative import used
+from gpu.compute_unit.wave.lane_values import lanes_of, lanes_text
 from gpu.compute_unit.wave.wavefront import Wavefront
 from gpu.isa.encoding.immediates import WaitCounts, split_wait
 from gpu.isa.instruction import Instruction, RegisterRange, Unit
@@ -142,7 +142,7 @@ class Waits:
             effect = "it may find the old value"
         else:
             effect = "the load may come later and undo it"
-        which = f", {lanes_text(lanes & load.exec)}" if file == "v" else ""
+        which = f", {lanes_text(lanes_of(lanes & load.exec).tolist())}" if file == "v" else ""
         self._findings.add(
             "waits",
             f"{place(wave, decoded)}{which}, {verb} {name} before "

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
-from gpu.compute_unit.sanitizers.findings import Findings, lanes_text, place, register_name
+from gpu.compute_unit.sanitizers.findings import Findings, place, register_name
 from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
+from gpu.compute_unit.wave.lane_values import lanes_of, lanes_text
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange
 from gpu.isa.semantics.sub_dword import PRESERVE
@@ -107,7 +108,9 @@ class Uninitialised:
                 continue
             missing = _lanes_read(wave, decoded.instruction) & ~written.vectors[number]
             if missing:
-                self._report(wave, decoded, name, name, f", {lanes_text(missing)}")
+                self._report(
+                    wave, decoded, name, name, f", {lanes_text(lanes_of(missing).tolist())}"
+                )
                 return
 
     def access(self, wave: Wavefront, decoded: DecodedInstruction, access: MemoryAccess) -> None:

@@ -7,6 +7,7 @@ form.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -63,6 +64,18 @@ def lanes_of(bits: int) -> Lanes:
         lanes.flags.writeable = False
         _lanes[bits] = lanes
     return lanes
+
+
+def lanes_text(lanes: Sequence[int]) -> str:
+    """``lane 3`` or ``lanes 0-15, 20``, of ascending numbers."""
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and lane == runs[-1][1] + 1:
+            runs[-1][1] = lane
+        else:
+            runs.append([lane, lane])
+    text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return f"lane{'s' if len(lanes) > 1 else ''} {text}"
 
 
 def read_values(wave: Wave, first: int, size: int, lanes: Lanes) -> Values:
