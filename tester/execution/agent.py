@@ -86,7 +86,8 @@ _PHASES: Final = (
 
 
 _WAITS: Final = 1
-"""Beside bits of Scope."""
+"""In how an action is marked, beside `Scope.ACQUIRES` and `Scope.RELEASES`, which alone reach the
+requester: it waits for the answers of all others."""
 
 
 def fences_of(requester: Requester) -> int:
