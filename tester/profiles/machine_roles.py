@@ -197,7 +197,18 @@ def overrides(
 ) -> dict[str, object]:
     """Assignments for `SystemDescription.override` that give a completed description the shape."""
     roles = find_roles(protocol, description)
-    result: dict[str, object] = {"network.delays": shape.delays}
+    return {
+        "network.delays": shape.delays,
+        **_widths(shape, roles, description),
+        **_counts(shape, roles, protocol),
+        **_geometries(shape, roles, description),
+        **_switches(shape, roles, protocol, description),
+    }
+
+
+def _widths(shape: Shape, roles: Roles, description: SystemDescription) -> dict[str, object]:
+    """How many agents a unit has, how wide they are, and what their ports have room for."""
+    result: dict[str, object] = {}
     for name in roles.agents:
         # One-lane agents keep their width: a processor has no wavefronts.
         if roles.is_gpu:
@@ -212,6 +223,11 @@ def overrides(
             )
         if kind == FETCH and _wanted(name, shape, description):
             result[f"agents.{name}.wavefronts"] = shape.fetch_waves
+    return result
+
+
+def _counts(shape: Shape, roles: Roles, protocol: ProtocolInfo) -> dict[str, object]:
+    """How many instances machines have."""
     counts = (
         (roles.first, shape.units),
         (roles.second, shape.banks),
@@ -221,8 +237,12 @@ def overrides(
         (roles.fetchers, max(1, shape.fetchers)),
         (roles.scalars, shape.scalars),
     )
-    for machines, count in counts:
-        result |= {f"machine.{name}.count": count for name in machines}
+    return {f"machine.{name}.count": count for machines, count in counts for name in machines}
+
+
+def _geometries(shape: Shape, roles: Roles, description: SystemDescription) -> dict[str, object]:
+    """Sets, ways and replacement of caches."""
+    result: dict[str, object] = {}
     geometry = (
         (roles.first, shape.l1_sets, shape.l1_ways),
         (roles.fetchers, shape.l1_sets, shape.l1_ways),
@@ -239,15 +259,23 @@ def overrides(
                 result[f"{path}.ways"] = ways
                 # Trees need a power of two, which ways fixed by the user may not be.
                 result[f"{path}.replacement"] = "lru" if ways & (ways - 1) else shape.replacement
-    told = {
+    return result
+
+
+def _switches(
+    shape: Shape, roles: Roles, protocol: ProtocolInfo, description: SystemDescription
+) -> dict[str, object]:
+    """Parameters of machines that turn something on, where a machine has them."""
+    result: dict[str, object] = {}
+    of_processors = dict.fromkeys(
         description.requesters[description.agents[name].requester].machine
         for name, kind in agent_kinds(description).items()
         if kind == "cpu"
-    }
+    )
     switches = (
         (roles.second, _WRITE_BACK_PARAMETER, shape.write_back),
         (roles.directories, _L3_WRITES_PARAMETER, shape.l3_writes),
-        (tuple(told), _EVICTIONS_PARAMETER, True),
+        (of_processors, _EVICTIONS_PARAMETER, True),
     )
     for machines, switch, value in switches:
         for name in machines:
