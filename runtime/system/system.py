@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from runtime.controller.declarations import BufferParameter, ControllerContext
+from runtime.controller.declarations import BufferParameter, ControllerContext, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.shapes import Controller
 from runtime.description import (
@@ -209,6 +209,9 @@ class _Delays(DelayPolicy):
 
 
 class _Builder:
+    """Builds one system in the order in which its parts need each other: network and memory,
+    caches, requesters, controllers with their buffers, and the requesters' links to these."""
+
     def __init__(self, protocol: ProtocolInfo, description: SystemDescription, key: int) -> None:
         self.protocol = protocol
         self.machines = protocol.machines
@@ -324,16 +327,17 @@ class _Builder:
         """Make them all; the keys of those that the description lists, in order."""
         listed = []
         groups = self.description.requesters
-        # Sequencers first: coalescers are made with the sequencers that they are linked to.
-        for only in (True, False):
+        # Coalescers come second: they are made with the sequencers that they are linked to. Both
+        # passes count all requesters, so that an index is the place in the description.
+        for coalescers in (False, True):
             index = 0
             for name, group in groups.items():
                 for i in range(self._count(group.machine)):
                     key = (group.machine, i, group.parameter or "")
-                    if (group.class_name not in COALESCERS) == only:
+                    if (group.class_name in COALESCERS) == coalescers:
                         self.made[key] = self._requester(instance_name(name, i), index, group, i)
                     index += 1
-                    if not only:
+                    if coalescers:
                         listed.append(key)
         for machine in self.protocol.machines:
             for parameter in machine.PARAMETERS:
@@ -421,36 +425,20 @@ class _Builder:
     # ------------------------------------------------------------------ controllers
 
     def _controller(self, machine: type[Controller], version: int, place: Place) -> Controller:
-        group, i = place
-        name = self.names[place]
-        described = self.description.machines[group]
+        described = self.description.machines[place[0]]
         identity = self.topology.machine_id(machine.MACHINE_TYPE, version)
-        parameters: dict[str, Any] = {}
-        with_memory = False
-        for parameter in machine.PARAMETERS:
-            if isinstance(parameter, BufferParameter):
-                with_memory |= "requestToMemory" in parameter.name
-                parameters[parameter.name] = self._buffer(parameter, place, identity)
-            elif parameter.type == "CacheMemory":
-                parameters[parameter.name] = self.caches[group, i, parameter.name]
-            elif parameter.type == "DirectoryMemory":
-                with_memory = True
-                owns = partial(self.topology.owns, identity) if described.interleaved else None
-                parameters[parameter.name] = DirectoryMemory(
-                    f"{name}.{parameter.name}", owns, self.line_bits, self.memory.read_line
-                )
-            elif (group, i, parameter.name) in self.made:
-                parameters[parameter.name] = self.made[group, i, parameter.name]
-            elif parameter.type == "WireBuffer":
-                wire = BufferDescription()
-                key = f"{name}.{parameter.name}"
-                parameters[parameter.name] = self._message_buffer(key, wire, delayed=True)
-            elif parameter.type == "RubyPrefetcher":
-                parameters[parameter.name] = RubyPrefetcher(1 << self.line_bits)
-            elif parameter.pointer:
-                parameters[parameter.name] = None
-            else:
-                parameters[parameter.name] = described.parameters[parameter.name]
+        parameters = {
+            declared.name: self._buffer(declared, place, identity)
+            if isinstance(declared, BufferParameter)
+            else self._parameter(declared, place, identity)
+            for declared in machine.PARAMETERS
+        }
+        with_memory = any(
+            "requestToMemory" in declared.name
+            if isinstance(declared, BufferParameter)
+            else declared.type == "DirectoryMemory"
+            for declared in machine.PARAMETERS
+        )
         inherited = {key: described.parameters[key] for key in INHERITED}
         context = ControllerContext(
             engine=self.engine,
@@ -467,6 +455,25 @@ class _Builder:
             if isinstance(value, RubyPrefetcher):
                 value.attach(controller)
         return controller
+
+    def _parameter(self, declared: Parameter, place: Place, identity: MachineID) -> Any:
+        """What a machine parameter is that is no buffer: an object of the class that the machine
+        names, or a value of the description. A pointer to what no description has is null."""
+        group, i = place
+        described = self.description.machines[group]
+        name = f"{self.names[place]}.{declared.name}"
+        if declared.type == "CacheMemory":
+            return self.caches[group, i, declared.name]
+        if declared.type == "DirectoryMemory":
+            owns = partial(self.topology.owns, identity) if described.interleaved else None
+            return DirectoryMemory(name, owns, self.line_bits, self.memory.read_line)
+        if (group, i, declared.name) in self.made:
+            return self.made[group, i, declared.name]
+        if declared.type == "WireBuffer":
+            return self._message_buffer(name, BufferDescription(), delayed=True)
+        if declared.type == "RubyPrefetcher":
+            return RubyPrefetcher(1 << self.line_bits)
+        return None if declared.pointer else described.parameters[declared.name]
 
     def _machine_ids(self, places: Iterable[Place]) -> tuple[MachineID, ...]:
         found = []
