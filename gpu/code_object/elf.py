@@ -131,6 +131,9 @@ def define_symbol(data: bytearray, symbol: Symbol, address: int) -> None:
 
 
 class _Reader:
+    """Reads one file, of which nothing is trusted: every offset and count is checked before its
+    use."""
+
     def __init__(self, data: bytes, path: str) -> None:
         self.data = data
         self.path = path

@@ -106,6 +106,9 @@ class _Machine:
 
 
 class _Completion:
+    """A description while it is completed: first how many instances each group of machines has,
+    then what the machines own, then requesters, agents and links between them."""
+
     def __init__(self, given: SystemDescription, protocol: ProtocolInfo) -> None:
         self.line_bits = given.line_size.bit_length() - 1
         declared = {m.MACHINE: _declarations(m) for m in protocol.machines}

@@ -44,6 +44,9 @@ class _Messages:
 
 
 class _Sent:
+    """What is known so far of messages, events and states, which only grows: rounds over all
+    machines until one adds nothing."""
+
     def __init__(self, protocol: ir.Protocol, machines: list[ir.Machine]) -> None:
         self._facts = {machine.name: MachineFacts(protocol, machine) for machine in machines}
         enums = [*protocol.enums, *(e for m in protocol.machines for e in m.enums)]

@@ -64,6 +64,8 @@ def snippet(name: str) -> tuple[syntax.Declaration, ...]:
 
 
 class _Machine:
+    """The parameters and the body of one machine; each method moves or replaces one older form."""
+
     def __init__(
         self, node: syntax.Machine, body: list[syntax.Declaration], sink: DiagnosticSink
     ) -> None:

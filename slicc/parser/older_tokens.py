@@ -60,6 +60,8 @@ def modern_tokens(
 
 
 class _Rewriter:
+    """Goes once over the tokens of a file and copies them, or what they are called today."""
+
     def __init__(
         self,
         tokens: list[Token],

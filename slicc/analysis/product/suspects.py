@@ -62,13 +62,18 @@ def blamed(
     happenings: Iterable[Happening], outcomes: Outcomes, models: Sequence[Model]
 ) -> list[Happening]:
     """The happenings, each where the mistake probably is; the surest of what is left first."""
-    court = _Court(outcomes, {model.type: model for model in models})
-    left = [court.rest(each) for each in happenings if each.kind == "rest"]
+    localisation = _FaultLocalisation(outcomes, {model.type: model for model in models})
+    left = [localisation.rest(each) for each in happenings if each.kind == "rest"]
     sure = iter(sorted(left, key=lambda each: each[0], reverse=True))
-    return [next(sure)[1] if each.kind == "rest" else court.unhandled(each) for each in happenings]
+    return [
+        next(sure)[1] if each.kind == "rest" else localisation.unhandled(each)
+        for each in happenings
+    ]
 
 
-class _Court:
+class _FaultLocalisation:
+    """Which transition each happening is blamed on, of those that were made before it."""
+
     def __init__(self, outcomes: Outcomes, models: dict[str, Model]) -> None:
         self._outcomes = outcomes
         self._models = models
