@@ -15,8 +15,8 @@ from typing import Final
 from protocols.compile_cache import compiler_digest, digest_of
 from protocols.loader import LoadedProtocol, ProtocolBroken, ProtocolMissing, compiled_protocol
 from runtime.native.toolchain.object_cache import key_of
-from slicc.text import private_files
 from slicc.text.data import json_text
+from slicc.text.kept import private_files
 
 Unsent = dict[str, frozenset[tuple[str, str]]]
 """By machine: states and events."""

@@ -2,7 +2,7 @@
 
 Loading a tree takes a quarter of the time that parsing takes. Invariant: a tree is used only for
 the very text, under the name, that it was made from, by the same parser; it comes from a file of
-the user's own that is byte for byte what was stored (``slicc.text.private_files``).
+the user's own that is byte for byte what was stored (``slicc.text.kept.private_files``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from slicc.garbage import uncollected
 from slicc.parser.plain_parser import lark_version
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
-from slicc.text import private_files
+from slicc.text.kept import private_files
 
 LEAST: Final = 2_000
 """Characters: shorter texts are parsed in a few milliseconds."""

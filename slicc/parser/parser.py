@@ -72,7 +72,7 @@ class _Parsers(threading.local):
     @cached_property
     def lark(self) -> Lark:
         """What makes the table, and finds mistakes."""
-        from slicc.parser.table_cache import load_parser
+        from slicc.parser.grammar import load_parser
 
         return load_parser(self.builder)
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from slicc.parser.ast_builder import TreeBuilder
 from slicc.parser.token_names import END
 from slicc.syntax import nodes as syntax
-from slicc.text import private_files
 from slicc.text.data import json_text
+from slicc.text.kept import private_files
 
 if TYPE_CHECKING:
     from lark import Lark

@@ -24,9 +24,11 @@ from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.name_checks import check_names
 from slicc.scenario_text.tree_builder import TreeBuilder
 from slicc.source import SourceFile, Span
+from slicc.text.kept.grammar_tables import load_grammar
 from slicc.text.suggest import suggest
 
 MAX_TEXT_BYTES: Final = 1 << 20
+_OPTIONS: Final = {"start": "file", "parser": "lalr", "propagate_positions": True}
 _DEEPEST: Final = 100
 """Brackets and negations of one line."""
 _NESTING: Final = re.compile(r"[(\[{~]|\bnot\b")
@@ -64,7 +66,7 @@ def parse_scenario(source: SourceFile) -> syntax.Scenario:
 @cache
 def _grammar() -> Lark:
     text = files("slicc.scenario_text").joinpath("grammar.lark").read_text()
-    return Lark(text, start="file", parser="lalr", propagate_positions=True)
+    return load_grammar(text, _OPTIONS)
 
 
 def _check_size(source: SourceFile) -> None:

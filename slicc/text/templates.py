@@ -15,7 +15,7 @@ from functools import cache
 from importlib.util import MAGIC_NUMBER
 from typing import TYPE_CHECKING, Any, Final
 
-from slicc.text import private_files
+from slicc.text.kept import private_files
 
 if TYPE_CHECKING:
     from jinja2 import Environment

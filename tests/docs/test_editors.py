@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from slicc.parser.table_cache import grammar_text
+from slicc.parser.grammar import grammar_text
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXTENSION = DOCS / "editors" / "vscode"

@@ -2,8 +2,8 @@
 
 Invariant: what is kept is what would be worked out again. An attempt is used only if the texts on
 which it depends are those that it was made from, in this version of the compiler, and comes from a
-file of the user's own (``slicc.text.private_files``). Attempts at which something certainly goes
-wrong are not kept.
+file of the user's own (``slicc.text.kept.private_files``). Attempts at which something certainly
+goes wrong are not kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from slicc.analysis.product.local import Attempt, Held, Memory, Move, Outcome
 from slicc.analysis.product.machine import Model
 from slicc.garbage import uncollected
 from slicc.source import SourceFile
-from slicc.text import private_files
+from slicc.text.kept import private_files
 
 _NEW: Final = 20
 """The file is written if more than one of so many attempts is new."""

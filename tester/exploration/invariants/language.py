@@ -19,6 +19,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from protocols.loader import LoadedProtocol
 from slicc.source import SourceFile, Span
+from slicc.text.kept.grammar_tables import load_grammar
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.suggest import suggest
 from tester.errors import ConfigError
@@ -26,6 +27,7 @@ from tester.exploration.invariants.vocabulary import Vocabulary, vocabulary
 from tester.exploration.invariants.words import MOST_INVARIANTS, InvariantError, Writer
 
 SUFFIX: Final = ".invariants"
+_OPTIONS: Final = {"parser": "lalr", "lexer": "basic", "maybe_placeholders": True}
 _LONGEST: Final = 1000
 _DEEPEST: Final = 16
 """Brackets, negations and implications: each leaves at most two values on the stack, which has room
@@ -79,7 +81,7 @@ def _file(known: Vocabulary, path: Path) -> list[Invariant]:
 @cache
 def _grammar() -> Lark:
     text = files("tester.exploration.invariants").joinpath("grammar.lark").read_text()
-    return Lark(text, parser="lalr", lexer="basic", maybe_placeholders=True)
+    return load_grammar(text, _OPTIONS)
 
 
 def _parsed(known: Vocabulary, source: SourceFile, start: int, end: int) -> Invariant:

@@ -10,15 +10,14 @@ import lark
 import pytest
 
 from slicc.diagnostics.model import SHOWN_PER_FILE, DiagnosticSink
-from slicc.parser import table_cache
 from slicc.parser.ast_builder import TreeBuilder
+from slicc.parser.grammar import OPTIONS, grammar_text, load_parser
 from slicc.parser.parser import parse
-from slicc.parser.table_cache import OPTIONS, grammar_text, load_parser
 from slicc.parser.token_names import TokenNames
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
-from slicc.text import private_files
-from slicc.text.private_files import private_directory
+from slicc.text.kept import grammar_tables, private_files
+from slicc.text.kept.private_files import private_directory
 from tests.sampling import sampled
 
 
@@ -213,7 +212,7 @@ def test_table_is_stored_privately_and_used(cache: Path, monkeypatch: pytest.Mon
     def fail(*_: object) -> None:
         raise AssertionError("built again")
 
-    monkeypatch.setattr(table_cache, "_build", fail)
+    monkeypatch.setattr(grammar_tables, "_build", fail)
     assert parses()
 
 

@@ -12,11 +12,11 @@ from lark.exceptions import UnexpectedInput
 from protocols import shipped
 from slicc.parser import plain_parser
 from slicc.parser.ast_builder import TreeBuilder
+from slicc.parser.grammar import load_parser
 from slicc.parser.plain_parser import PlainParser, kept_parser, table_of
-from slicc.parser.table_cache import load_parser
 from slicc.source import SourceFile
 from slicc.syntax import nodes as syntax
-from slicc.text import private_files
+from slicc.text.kept import private_files
 from tests.sampling import sampled
 
 TEXTS = sorted(path for path in shipped()["MI"].parent.glob("*.sm"))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slicc.text import private_files
-from slicc.text.private_files import load, store
+from slicc.text.kept import private_files
+from slicc.text.kept.private_files import load, store
 
 
 @pytest.fixture

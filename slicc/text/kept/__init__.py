@@ -1,0 +1,1 @@
+"""What spares a later run some work: private files, and the tables of grammars in them."""
