@@ -147,7 +147,7 @@ def load_protocol(
 
 def digest_named(name: str, include: Sequence[Path] = (), preludes: Sequence[Path] = ()) -> str:
     """The hash of a protocol's texts. Raises ProtocolMissing, ProtocolBroken."""
-    return _front(locate(name)[0], include, preludes, native=False).digest
+    return _front(locate(name)[0], include, preludes, native=True).digest
 
 
 def load_texts(
