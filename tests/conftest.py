@@ -16,10 +16,11 @@ from tests.compiling import CHECKED
 Golden = Callable[[str, str], None]
 
 # How long an example takes is the machine's business: one that is busy is no failure. Examples are
-# the same in every run: what fails, fails again. ``--hypothesis-profile drawn`` draws others.
+# the same in every run: what fails, fails again. ``--hypothesis-profile drawn`` draws others, and
+# twice as many.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("drawn", _UNTIMED)
-settings.register_profile("same", _UNTIMED, derandomize=True)
+settings.register_profile("same", _UNTIMED, derandomize=True, max_examples=50)
 settings.load_profile("same")
 
 
@@ -96,7 +97,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(10_000, 20, 20)
+        gc.set_threshold(50_000, 20, 50)
         gc.enable()
 
 

@@ -6,6 +6,7 @@ order, where ``...`` stands for anything.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -27,7 +28,7 @@ PLOT = "sweep.py"
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Holds the examples, and what they leave in the cache for one another."""
+    """Holds the examples."""
     path = tmp_path_factory.mktemp("examples")
     for name, text, _ in SCRIPTS:
         (path / name).write_text(text, encoding="utf-8")
@@ -38,7 +39,7 @@ def run(directory: Path, *command: str) -> str:
     done = subprocess.run(
         [sys.executable, *command],
         cwd=directory,
-        env={"PYTHONPATH": str(ROOT), "MYPYPATH": str(ROOT), "HOME": str(directory)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MYPYPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=300,

@@ -110,16 +110,17 @@ class LaunchFile:
 
     def program(self, code: CodeObject) -> HostProgram:
         """All calls in order. Raises DescriptionError."""
-        calls = []
+        calls: list[Call] = []
         for number, step in enumerate(self._table.step):
             if step.each and step.repeat != 1:
                 raise self._error(("step", number, "each"), step.each, "repeat is given as well")
-            for turn in step.each or range(step.repeat):
+            turns = step.each or range(step.repeat)
+            if len(calls) + len(turns) * len(step.dispatch) > MOST_CALLS:
+                raise self._error(("step", number), None, f"more than {MOST_CALLS:,} dispatches")
+            for turn in turns:
                 for place, dispatch in enumerate(step.dispatch):
                     at = ("step", number, "dispatch", place)
                     calls.append(self._call(code, dispatch, at, str(turn)))
-                    if len(calls) > MOST_CALLS:
-                        raise self._error(at, None, f"more than {MOST_CALLS:,} dispatches")
         if not calls:
             raise self._error(("step",), None, "nothing is dispatched")
         return HostProgram(self._buffers, tuple(calls))

@@ -62,13 +62,13 @@ def test_every_truncation(source: str, configuration: str) -> None:
 
 
 @given(st.binary(max_size=600))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_any_bytes_behind_an_elf_header(tail: bytes) -> None:
     _read(stored_bytes("vadd")[:64] + tail)
 
 
 @given(st.binary(max_size=300))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 def test_any_metadata(data: bytes) -> None:
     for read in (read_message_pack, read_version_2):
         try:
@@ -78,7 +78,7 @@ def test_any_metadata(data: bytes) -> None:
 
 
 @given(st.text(alphabet="aK:-[]{}'\", \n0\\#&*!|>?%~<=", max_size=80))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 def test_any_yaml(text: str) -> None:
     try:
         read_version_2(text.encode())

@@ -38,7 +38,7 @@ def _names(runs: list[tuple[Case, str]]) -> list[str]:
 @pytest.mark.parametrize(
     ("case", "configuration"),
     [
-        *sampled(RUNS, 10, MATRIX, ids=_names(RUNS)),
+        *sampled(RUNS, 16, MATRIX, ids=_names(RUNS)),
         *(pytest.param(*run, marks=MATRIX) for run in UNOPTIMISED),
     ],
 )

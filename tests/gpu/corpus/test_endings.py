@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
+import gpu.host.device
+from gpu.compute_unit.hang_detector import HangDetector
 from gpu.errors import KernelError
 from gpu.host.device import Device
 from gpu.host.device_core import BareDevice
@@ -56,7 +59,15 @@ def failure(device: BareDevice, kernel: tuple[str, str], group: int, *values: ob
 @pytest.mark.parametrize(
     "maker", ["functional", "ahead", pytest.param("coherent", marks=pytest.mark.slow)]
 )
-def test_who_waits_for_what(maker: str, kernel: tuple[str, str], group: int, buffers: int) -> None:
+def test_who_waits_for_what(
+    maker: str,
+    kernel: tuple[str, str],
+    group: int,
+    buffers: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if maker == "ahead":
+        monkeypatch.setattr(gpu.host.device, "HangDetector", partial(HangDetector, patience=500))
     device = MAKERS[maker]()
     words = [np.zeros(128, np.int32) for _ in range(buffers)]
     text = failure(device, kernel, group, *words)

@@ -100,7 +100,7 @@ def most_at_once(bench: Bench) -> dict[int, int]:
     return dict(most)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     group=st.integers(1, 256),
     lds=st.sampled_from([0, 1000, 9000, 40_000]),

@@ -12,7 +12,7 @@ from gpu import Device
 from gpu.compute_unit.native.ctypes_api import issue_engine_library
 from gpu.compute_unit.pipeline.timing_parameters import TlbParameters
 from gpu.host.processes.process_table import ProcessTable
-from gpu.memory.coherent.factory import LoadedSystem, load_system, open_memory
+from gpu.memory.coherent.factory import LoadedSystem, choose_engine, load_system
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.kernels.stored import stored
 
@@ -29,11 +29,11 @@ def with_pipelines() -> Device:
 
 @cache
 def viper() -> LoadedSystem:
-    return load_system("GPU_VIPER", cus=2, tccs=2)
+    return load_system("GPU_VIPER", cus=2, tccs=2, native=True)
 
 
 def with_caches() -> Device:
-    return Device(memory=open_memory(viper()), ahead=False)
+    return Device(memory=choose_engine(viper()).memory, ahead=False)
 
 
 def with_cores(engine: str = "auto") -> Device:

@@ -51,7 +51,7 @@ def spinning(device: Device) -> tuple[Buffer, Signal]:
 
 def long(device: Device) -> int:
     """Ticks after which a wait that is not excused has been called one in vain."""
-    return 300 if isinstance(device.units[0], FunctionalUnit) else 6000
+    return 100 if isinstance(device.units[0], FunctionalUnit) else 3000
 
 
 def release(flag: Buffer) -> None:

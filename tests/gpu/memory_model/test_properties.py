@@ -86,7 +86,7 @@ def replaced(program: Program, thread: int, index: int, operation: Operation) ->
     return replace(program, threads=tuple(threads))
 
 
-@settings(max_examples=70, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(programs(), st.sampled_from(Rules), st.data())
 def test_strengthening_never_adds_an_outcome(
     program: Program, rules: Rules, data: st.DataObject
@@ -105,7 +105,7 @@ def test_strengthening_never_adds_an_outcome(
         assert set(after.outcomes) <= set(before.outcomes)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(programs(), st.sampled_from(Rules))
 def test_interleavings_are_allowed(program: Program, rules: Rules) -> None:
     assert interleavings(program) <= set(judge(program, rules).outcomes)
@@ -127,7 +127,7 @@ def test_race_free_programs_of_seq_cst_and_plain_accesses_are_sequentially_consi
         assert set(verdict.outcomes) == interleavings(program)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(programs())
 def test_opencl_allows_what_hsa_allows(program: Program) -> None:
     hsa, opencl = judge(program, Rules.hsa), judge(program, Rules.opencl)

@@ -42,7 +42,7 @@ def naming(kind: int, *offsets: int) -> bytes:
     return bytes(packet)
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @example([(naming(2, 56), 1)] * 3, 2)
 @example([(naming(3, 8), 0), (naming(2, 56), 1)], 1)
 @example([(naming(3, 56), 0), (naming(5, 16, 56), 0)], 1)

@@ -99,7 +99,7 @@ HARD = ["reduce.reduce_lds", "scan.scan_tree", "sort.bitonic_local", "scratch.sc
 
 
 @pytest.mark.parametrize(
-    "case", sampled([case for case in CASES if case.name in HARD], 4, MATRIX), ids=name_of
+    "case", sampled([case for case in CASES if case.name in HARD], 6, MATRIX), ids=name_of
 )
 def test_kernels_end_right_between_turns(case: Case) -> None:
     """Beside a kernel that never ends, on one slot: turns are a few instructions long."""

@@ -169,23 +169,24 @@ def test_a_busy_queue_gives_way(barrier: bool, created_first: bool) -> None:
 
 
 def test_no_queue_waits_longer_than_the_bound() -> None:
-    """Six busy queues of drawn priorities on two slots: HIGHEST_PRIORITY + W turns."""
-    quantum, ticks = 200, 50
+    """Six busy queues of drawn priorities on two slots: the highest of these + W turns, which is
+    shorter than all have to do."""
+    quantum, ticks = 20, 50
     bench = bench_of(2, quantum)
     bench.ticks.update(dict.fromkeys(range(1000), ticks))
-    priorities = (15, 0, 7, 15, 3, 12)
+    priorities = (5, 0, 2, 5, 1, 4)
     queues = [bench.device.create_queue(256, priority=each) for each in priorities]
     for queue in queues:
-        for _ in range(100):
+        for _ in range(50):
             queue.dispatch(bench.kernel(), 64, 64, ARGS, barrier=True)
         queue.ring()
     bench.device.run()
     turn = quantum + (IN_FLIGHT + 1) * ticks + quantum
     for queue in queues:
         starts = starts_of(bench, queue)
-        assert len(starts) == 100
+        assert len(starts) == 50
         gaps = [later - earlier for earlier, later in zip([0, *starts], starts)]
-        assert max(gaps) < (15 + len(queues)) * turn
+        assert max(gaps) < (max(priorities) + len(queues)) * turn
 
 
 def test_the_highest_priority_is_next() -> None:

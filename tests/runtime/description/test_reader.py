@@ -59,7 +59,7 @@ def _values(kind: Any, limits: Any) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(required, optional=optional)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(values(SystemDescription))
 def test_what_is_written_reads_back_as_an_equal_description(data: dict[str, Any]) -> None:
     try:

@@ -38,7 +38,7 @@ def library(source: str | Path, *options: str) -> ctypes.CDLL:
     gives a 64-bit number."""
     target = Path(mkdtemp()) / "core.so"
     compile_unit(
-        HERE / source, HERE, flags=(*WARNINGS, "-O1", "-DSLICC_INVARIANTS", *options), output=target
+        HERE / source, HERE, flags=(*WARNINGS, "-DSLICC_INVARIANTS", *options), output=target
     )
     return ctypes.CDLL(str(target))
 

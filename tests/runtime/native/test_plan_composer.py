@@ -9,7 +9,7 @@ from tests.runtime.native.composed import compare, compare_drawn, plans_of
 from tests.sampling import sampled
 from tests.tester.native.equality import PROTOCOLS
 
-LEGS = 30
+LEGS = 12
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -155,7 +155,7 @@ class Script(Consumer):
                 buffer.stall(number * 64)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(operations, st.sampled_from([0, 0, 1, 3, 5]))
 def test_behaves_like_a_sorted_list(script: list[list[Operation]], capacity: int) -> None:
     engine = Engine()

@@ -202,7 +202,7 @@ def _reference(kind: int, old: int, operand: int, compare: int, bits: int) -> in
     return int(unsigned(result).value)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.integers(0, AtomicKind.NUM - 1),
     st.sampled_from([4, 8]),

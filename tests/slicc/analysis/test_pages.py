@@ -16,7 +16,7 @@ from slicc.diagnostics.registry import AREAS
 from slicc.source import SourceFile
 from tests.slicc.analysis.small_protocol import SMALL
 
-STEPS: Final = 600
+STEPS: Final = 300
 
 AT: Final = {
     "unused-type": "enumeration(Speed)",

@@ -247,7 +247,7 @@ def test_no_half_written_text_ends_the_server(editor: Editor, cache: Document) -
         "é",
         "\r\n",
     ]
-    for _ in range(15):
+    for _ in range(5):
         start = drawn.randrange(len(cache.text) + 1)
         end = min(len(cache.text), start + drawn.choice([0, 0, 1, 5, 300]))
         new = drawn.choice([*pieces, "", cache.text[start : start + drawn.randrange(400)]])

@@ -25,7 +25,7 @@ def parse_text(text: str) -> syntax.Unit:
     return unit
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(units)
 def test_any_tree_survives_printing(unit: syntax.Unit) -> None:
     assert parse_text(print_unit(unit)) == unit

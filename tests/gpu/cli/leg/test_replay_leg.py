@@ -42,7 +42,7 @@ def compared(leg: Leg, protocol: LoadedProtocol) -> Comparison:
 
 def test_legs_that_pass() -> None:
     profiles = set()
-    for plan in islice(campaign(viper()).plans(), 4, 7):
+    for plan in islice(campaign(viper()).plans(), 1, 4):
         found = compared(plan.leg, viper())
         episodes = gpu_leg(plan.leg).program.episodes
         assert (found.units.finding, found.agents) == (None, None), plan.leg.number
@@ -67,9 +67,10 @@ def planted(name: str, number: int, folder: Path, seed: int = 1) -> Comparison:
     return compared(next(islice(plans, number, None)).leg, protocol)
 
 
-SAMPLE = (("tcp-store-without-mask", 0), ("tcc-victim-wakes-nothing", 0))
+SAMPLE = ("tcc-victim-wakes-nothing", 0)
 SEEN = (
-    *SAMPLE,
+    SAMPLE,
+    ("tcp-store-without-mask", 0),
     ("tcp-acquire-keeps-the-line", 2),
     ("tcp-atomic-keeps-the-line", 1),
     ("tcp-hit-store-not-written", 0),
@@ -94,9 +95,8 @@ SEEN = (
 """Planted bugs, and the leg of seed 1 that shows each to agents and units alike."""
 
 
-@pytest.mark.parametrize(("name", "number"), SAMPLE)
-def test_planted_bugs(name: str, number: int, tmp_path: Path) -> None:
-    found = planted(name, number, tmp_path)
+def test_a_planted_bug(tmp_path: Path) -> None:
+    found = planted(*SAMPLE, tmp_path)
     assert found.agents is not None and found.same
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
+import resource
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gpu.cli.main import main
 from gpu.memory.coherent.recording_file import load, save
 from tests.gpu.cli.calling import gcn
 from tests.gpu.kernels.stored import stored_bytes
+from tests.processes import call_command
 
 
 @pytest.fixture
@@ -212,17 +213,17 @@ def test_a_disk_that_is_full(option: str, files: dict[str, str]) -> None:
 
 
 def test_more_than_there_is_room_for(files: dict[str, str]) -> None:
-    code = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)); "
-        "from gpu.cli import main; main()"
-    )
+    def limited() -> None:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + (2 << 30)
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        main()
+
     words = ["run", files["vadd"], "vadd", "--grid", "64", *["--arg", "u8[1000000000]"] * 3]
     words += ["--arg", "u32=1", "--functional"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("gcn: out of memory: ")
+    answer = call_command(limited, *words)
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.startswith("gcn: out of memory: ")
 
 
 def test_an_unknown_protocol_is_reported(files: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.gpu.compute_unit.launching import Launch, put, run_launch
 from tests.gpu.compute_unit.machine_code import code
 from tests.gpu.compute_unit.slow_memory import SlowMemory
 from tests.gpu.kernels.stored import stored
+from tests.sampling import sampled
 
 NOP = bytes.fromhex("000080bf")
 WAIT_VM = bytes.fromhex("700f8cbf")
@@ -263,11 +265,15 @@ KERNELS: dict[str, tuple[str, Callable[[SlowMemory], list[object]], int, int]] =
 }
 
 
-@TIMED
 @pytest.mark.parametrize(
-    "configuration", ["clang14-O2", "clang19-O2", "clang14-O0", "clang14-O2-gfx900"]
+    ("name", "configuration", "timed"),
+    sampled(
+        product(
+            KERNELS, ["clang14-O2", "clang19-O2", "clang14-O0", "clang14-O2-gfx900"], [False, True]
+        ),
+        3,
+    ),
 )
-@pytest.mark.parametrize("name", list(KERNELS))
 def test_compiled_kernels_are_clean(name: str, configuration: str, timed: bool) -> None:
     source, arguments, grid, group = KERNELS[name]
     memory = SlowMemory(lambda request: 25, cus=2)

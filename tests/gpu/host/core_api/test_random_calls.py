@@ -548,7 +548,7 @@ EACH = pytest.mark.parametrize("calls", [Calls, CallsOfAProcess])
 
 @EACH
 def test_a_sample(calls: type[Calls]) -> None:
-    run(calls, 30, 30)
+    run(calls, 15, 30)
 
 
 @pytest.mark.fuzz

@@ -154,7 +154,7 @@ def test_the_layouts_are_the_drivers() -> None:
     assert (SNAPSHOT_HEADER.size, AGENT.size, QUEUE.size) == (32, 120, 64)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.integers(0, NOTES + 1200), st.binary(min_size=1, max_size=12), st.integers(0, 4))
 def test_any_damage_is_read_or_refused(offset: int, replacement: bytes, cut: int) -> None:
     data = bytearray(written())

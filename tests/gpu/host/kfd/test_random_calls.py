@@ -555,7 +555,7 @@ EACH = pytest.mark.parametrize("calls", [Calls, CallsOfAProcess])
 
 @EACH
 def test_a_sample(calls: type[Calls]) -> None:
-    run(calls, 25, 30)
+    run(calls, 12, 30)
 
 
 @pytest.mark.fuzz

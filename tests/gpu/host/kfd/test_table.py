@@ -192,7 +192,7 @@ def structures_of(process: Process) -> st.SearchStrategy[tuple[int, bytes]]:
     return some | st.tuples(st.integers(0, (1 << 33) - 1), st.binary(max_size=96))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_any_bytes_end_in_a_code_and_a_code_changes_nothing(data: st.DataObject) -> None:
     process = Process()

@@ -202,7 +202,7 @@ def test_cores_and_copies_have_the_addresses_of_their_process(engine: str) -> No
     queue = one.create_queue()
     queue.dispatch(stored("wait")["spin_forever"], 64, 64, [flag], completion=done)
     queue.ring()
-    device.run(limit=3000)
+    device.run(limit=800)
     assert done.value == 1
     one.cpu(0).store(flag.address, 1)
     one.run(until=done)

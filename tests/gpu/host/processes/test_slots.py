@@ -51,10 +51,10 @@ def launched(process: Process, case: Case, priority: int) -> tuple[dict[str, Buf
     return buffers, done
 
 
-def run_batch(device: Device, first: int) -> Waits:
+def run_batch(device: Device, first: int, queues: int = QUEUES) -> Waits:
     """The corpus from a case on, a queue each."""
     processes = [device.create_process() for _ in range(4)]
-    cases = (CASES + CASES)[first : first + QUEUES]
+    cases = (CASES + CASES)[first : first + queues]
     runs = [
         (case, *launched(processes[number % 4], case, PRIORITIES[number % 4]))
         for number, case in enumerate(cases)
@@ -91,7 +91,7 @@ def with_caches(options: Options) -> Device:
 @pytest.mark.parametrize(
     "first",
     [
-        pytest.param(first, marks=() if first == 64 else pytest.mark.slow)
+        pytest.param(first, marks=() if first == 160 else pytest.mark.slow)
         for first in range(0, len(CASES), QUEUES)
     ],
 )
@@ -117,4 +117,4 @@ def test_a_turn_that_is_shorter_than_fetching_a_packet(quantum: int) -> None:
     """The device was at rest with queues that had work: turns without an event were counted, and
     not whether each queue had had one."""
     options = Options(slots=SLOTS, quantum=quantum, preempt=True)
-    run_batch(without_time(options), 0)
+    run_batch(without_time(options), 0, 12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import pytest
 
@@ -75,8 +76,9 @@ def test_scalar_rows_have_meanings() -> None:
             assert opcode.name in functions or opcode.name.startswith(special), opcode.name
 
 
-@pytest.mark.parametrize("generation", Generation)
-@pytest.mark.parametrize("exec", sampled([0x8000_0000_0000_0001, ALL, 0], 2))
+@pytest.mark.parametrize(
+    ("exec", "generation"), sampled(product([0x8000_0000_0000_0001, ALL, 0], Generation), 5)
+)
 def test_every_form_runs_or_stops_with_its_text(exec: int, generation: Generation) -> None:
     prng = random.Random(3)
     stopped = set()

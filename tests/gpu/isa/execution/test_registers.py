@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -35,6 +36,15 @@ def random_wave(random: np.random.Generator) -> Wave:
     return wave
 
 
+def like(source: Wave) -> Wave:
+    wave = Wave(VGPRS, mode=source.mode)
+    wave.vgprs[...] = source.vgprs
+    wave.sgprs[:EXEC] = source.sgprs[:EXEC]
+    wave.scc = source.scc
+    wave.set_exec(source.exec)
+    return wave
+
+
 def copy(registers: Registers, source: Wave, target: Wave) -> None:
     for file, number in registers:
         if file == "v":
@@ -52,6 +62,7 @@ def different(one: Wave, other: Wave) -> Registers:
     return found | ({("scc", 0)} if one.scc != other.scc else set())
 
 
+@cache
 def carried_out(seed: int) -> list[Instruction]:
     """One instruction of every opcode and form that is bound and has no computed register."""
     prng = random.Random(seed)
@@ -76,8 +87,7 @@ def test_only_registers_that_are_declared_change(seed: int) -> None:
     values = np.random.default_rng(seed)
     before = random_wave(values)
     for instruction in carried_out(seed):
-        wave = Wave(VGPRS, mode=before.mode)
-        copy(everything(), before, wave)
+        wave = like(before)
         run(instruction, wave)
         assert different(before, wave) <= spread(instruction.writes), instruction
 
@@ -90,19 +100,11 @@ def test_only_registers_that_are_declared_matter(seed: int) -> None:
         if instruction.form == "DPP":
             continue  # lanes without a source keep what they had
         reads, writes = spread(instruction.reads), spread(instruction.writes)
-        first, second = Wave(VGPRS, mode=one.mode), Wave(VGPRS, mode=one.mode)
-        copy(everything(), one, first)
-        copy(everything(), other, second)
+        first, second = like(one), like(other)
         copy(reads, first, second)
         run(instruction, first)
         run(instruction, second)
         assert different(first, second).isdisjoint(writes), instruction
-
-
-def everything() -> Registers:
-    return spread(
-        [RegisterRange("v", 0, VGPRS), RegisterRange("s", 0, 128), RegisterRange("scc", 0, 1)]
-    )
 
 
 S, V = "s", "v"

@@ -78,17 +78,17 @@ def compare(instructions: Sequence[Instruction], seed: int) -> bool:
 
 @pytest.mark.parametrize("seed", sampled(range(24), 24))
 def test_each_instruction(seed: int) -> None:
-    """Of every opcode, in every form, of both generations."""
+    """Of every opcode, in every form, of a generation: of the later one if the seed is even."""
     prng = random.Random(seed)
+    generation = (Generation.GFX9, Generation.GFX8)[seed % 2]
     native = set()
-    for generation in Generation:
-        for opcode in every_opcode(generation):
-            if opcode.unit is not Unit.VECTOR_ALU or opcode.tier != 1:
-                continue
-            for form in forms(opcode):
-                _, instruction = an_instruction(prng, opcode, form, generation)
-                if compare([instruction], seed):
-                    native.add(opcode.meaning)
+    for opcode in every_opcode(generation):
+        if opcode.unit is not Unit.VECTOR_ALU or opcode.tier != 1:
+            continue
+        for form in forms(opcode):
+            _, instruction = an_instruction(prng, opcode, form, generation)
+            if compare([instruction], seed):
+                native.add(opcode.meaning)
     assert len(native) > len(lane_functions().number_of) // 2
 
 

@@ -101,7 +101,7 @@ def test_a_core_has_a_store_buffer() -> None:
 SMALL = [name for name in names() if not name.startswith("IRIW")]
 
 
-@pytest.mark.parametrize("name", SMALL[::8])
+@pytest.mark.parametrize("name", SMALL[::16])
 def test_no_run_ends_otherwise(name: str) -> None:
     _compare(name, "gfx900", 6)
 

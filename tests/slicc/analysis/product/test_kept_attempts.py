@@ -15,7 +15,7 @@ from slicc.analysis.product.local import Machines
 from slicc.compiled import CompiledProtocol
 from slicc.compiler import compile
 
-STEPS = 300
+STEPS = 150
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_findings_with_kept_attempts_are_those_without(driver: Path) -> None:
     """After each of a few edits, drawn from the lines with a statement or an action of a row."""
     found_any = False
     draws = Draws(5)
-    for _ in range(4):
+    for _ in range(3):
         edited = driver.with_name(draws.one_of(("MSI-cache.sm", "MSI-dir.sm")))
         lines = edited.read_text().splitlines()
         first = next(number for number, line in enumerate(lines) if "action(" in line)

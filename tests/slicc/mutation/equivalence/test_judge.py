@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from slicc.compiler import compile_source
@@ -96,6 +98,7 @@ def test_nothing_is_said_of_other_operators(operator: Operator) -> None:
     assert not any(reasons(OPEN, operator).values())
 
 
+@cache
 def equivalent(name: str) -> set[str]:
     compiled, found = of(name)
     judge = Equivalence(compiled.protocol)

@@ -53,13 +53,11 @@ def test_a_bug_that_was_found_stays_found(redirections: str, tmp_path: Path) -> 
 def test_a_closed_stderr_changes_no_status(tmp_path: Path) -> None:
     assert command("print(1, file=sys.stderr)", "2>&-", tmp_path) == (0, "", "")
     assert shell(f"{_SLICC} check nope", "2>&-", tmp_path) == (2, "", "")
-    assert shell("-m tester.cli.main replay nope", "2>&-", tmp_path) == (2, "", "")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
-@pytest.mark.parametrize("arguments", [f"{_SLICC} check nope", "-m tester.cli.main replay nope"])
-def test_a_message_that_cannot_be_written_changes_no_status(arguments: str, tmp_path: Path) -> None:
-    assert shell(arguments, "2>/dev/full", tmp_path) == (2, "", "")
+def test_a_message_that_cannot_be_written_changes_no_status(tmp_path: Path) -> None:
+    assert shell("-m tester.cli.main replay nope", "2>/dev/full", tmp_path) == (2, "", "")
 
 
 def test_no_file_receives_the_output_of_children(tmp_path: Path) -> None:

