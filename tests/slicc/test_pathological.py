@@ -62,7 +62,7 @@ def test_work_grows_no_faster_than_the_text(shape: str, monkeypatch: pytest.Monk
         monkeypatch.setattr(module, "SHOWN_PER_FILE", 10)  # far below the counts
     report(SHAPES[shape](1))  # whatever is made once
     counts = []
-    for count in (40, 80, 160):
+    for count in (80, 160, 320):
         monkeypatch.setattr(pairs, "_innocent", set())  # what the one before has seen
         counts.append(calls(partial(report, SHAPES[shape](count))))
     small, middle, large = counts
