@@ -94,8 +94,11 @@ def _marked(finding: Finding | None) -> tuple[tuple[int, int, int], str]:
     if finding is None or request is None:
         return (-2, -2, -2), ""
     text = f"<-- {finding.verdict.value}"
-    if finding.verdict in (*VALUE_VERDICTS, *ATOMIC_VERDICTS) and finding.size:
+    if finding.verdict in VALUE_VERDICTS and finding.size:
         text += f": got {finding.got:#x} instead of {finding.expected:#x}"
+    if finding.verdict in ATOMIC_VERDICTS and finding.size:
+        # Many values would be right; what the finding has as expected is the initial one.
+        text += f": got {finding.got:#x}"
     return (request.episode, request.role, request.row), text
 
 

@@ -122,6 +122,15 @@ def test_the_listing_has_a_column_for_each_thread() -> None:
     ]
 
 
+def test_the_listing_compares_a_fetch_add_with_no_single_value() -> None:
+    """What was expected is any value not returned before: one is not named in place of it."""
+    leg = message_passing()
+    request = Request(1, 0, 0, Role.CLOSE, AccessKind.ATOMIC, [0], [BASE], 4, [1], [])
+    repeated = Finding(Verdict.ATOMIC_REPEATED, 9, "", request, 0, BASE, 4, 0x17, 0x17)
+    (marked,) = (line for line in listing(leg, repeated) if "<--" in line)
+    assert marked.endswith("<-- atomic-repeated: got 0x17")
+
+
 def test_the_listing_shows_a_failing_read_back() -> None:
     leg = message_passing()
     lines = listing(leg, finding(leg, Role.READ_BACK, 0, 0))
