@@ -19,6 +19,7 @@ from typing import Any, Final
 from runtime.errors import ErrorKind
 from runtime.requesters.port import AccessKind
 from slicc.text.lazy_dataclass import dataclass
+from slicc.text.wording import counted
 from tester.diagnosis.events.bytes_in_question import BytesInQuestion
 from tester.diagnosis.events.history import History
 from tester.diagnosis.events.message_text import details_of
@@ -217,7 +218,7 @@ def _access(failure: Failure) -> list[str]:
         text.append(describe(request, finding.index, failure))
     if finding.address >= 0:
         line = finding.address & -line_size
-        size = f"{finding.size} bytes at " if finding.size else ""
+        size = f"{counted(finding.size, 'byte')} at " if finding.size else ""
         text.append(f"{size}{finding.address:#x}, byte {finding.address - line} of line {line:#x}")
     return text
 
@@ -269,7 +270,9 @@ def _versions(failure: Failure) -> list[str]:
     ]
     for first, last in _runs(verdicts):
         verdict = verdicts[first]
-        place = f"{verdict.address:#x}" + (f" to +{last - first}" if last > first else "")
+        place = f"{verdict.address:#x}" + (
+            f" to {verdicts[last].address:#x}" if last > first else ""
+        )
         mark = "ok" if verdict.right else "!!"
         shown = _hex([v.expected.value for v in verdicts[first : last + 1]])
         text.append(f"{mark} {place}  expected {shown}  {_version(verdict.expected, failure)}")
@@ -409,7 +412,8 @@ def _sync_chain(failure: Failure) -> list[str]:
     reader = finding.request
     writer_episode = int(program.action_episode()[wrong[0].expected.row])
     writer_agent = int(program.episode_thread[writer_episode])
-    if writer_episode == reader.episode:
+    # A read-back counts the episodes of a program of its own.
+    if reader.role != Role.READ_BACK and writer_episode == reader.episode:
         return ["writer and reader are the same episode: the wave must see its own store"]
     text = [
         f"writer  agent {writer_agent:<3} episode {writer_episode:<5} "

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from runtime.requesters.port import AccessKind
+from slicc.text.wording import counted
 from tester.execution.early_loads import EarlyLoads, WrongByte
 from tester.execution.events import KIND_NAMES, Finding, Request, Role, Verdict
 
@@ -386,15 +387,16 @@ class Checker:
             )
         else:
             headline = (
-                f"fetch-add returned {value:#x}, more than the {word.issued} increments "
-                "issued so far can make"
+                f"fetch-add returned {value:#x}, more than the "
+                f"{counted(word.issued, 'increment')} issued so far can make"
             )
         self._fail(verdict, tick, headline, request, index, word.initial, value)
         assert self.finding is not None
         shown = f" = initial + {rank}" if rank < _PLAUSIBLE else ""
         self.finding.notes.append(
             f"initial value {word.initial:#x}; returned {value:#x}{shown}; "
-            f"{word.issued} increments issued, {len(word.seen)} different values returned"
+            f"{counted(word.issued, 'increment')} issued, "
+            f"{counted(len(word.seen), 'different value')} returned"
         )
 
     # ------------------------------------------------------------------ verdicts

@@ -153,8 +153,8 @@ def test_what_reports_say(fault: str, at: int, verdict: Verdict, said: str) -> N
 
 def test_torn_bytes_are_told_byte_by_byte() -> None:
     text = render(failure(Fault("torn store", 2)))
-    assert "ok 0x1044 to +1  expected d8 c7  version 2" in text
-    assert "!! 0x1046 to +1  expected b6 a5  version 2" in text
+    assert "ok 0x1044 to 0x1045  expected d8 c7  version 2" in text
+    assert "!! 0x1046 to 0x1047  expected b6 a5  version 2" in text
     assert "got      22 11  version 1" in text
 
 
@@ -194,6 +194,16 @@ def test_a_stale_read_back_is_explained_without_an_episode_of_its_own() -> None:
     finding = Finding(Verdict.STALE_READ, 9, "stale", request, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
     said = " ".join(likely_causes(finding, program, None))
     assert "own earlier store" not in said
+
+
+def test_a_read_back_is_not_part_of_the_episode_that_has_its_number() -> None:
+    """Episode 1 of the read-back is not episode 1 of the program, which wrote the bytes."""
+    found = failure(Fault("stale value"))
+    request = Request(1, 1, 1, Role.READ_BACK, AccessKind.LOAD, [0], [DATA], 4, [], [0], row=0)
+    finding = Finding(Verdict.LOST_WRITE, 9, "lost", request, 0, DATA, 4, 0xA5B6C7D8, 0x11223344)
+    text = render(replace(found, finding=finding))
+    assert "same episode" not in text
+    assert "reader  after the last episode, behind an acquire of its own" in text
 
 
 @pytest.mark.parametrize(
