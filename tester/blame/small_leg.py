@@ -26,6 +26,9 @@ from tester.shrink.trials import ParallelTrials, Trials
 MAX_SECONDS: Final = 60.0
 """A last resort, for legs of which each run takes long."""
 
+_FEW: Final = 24
+"""Accesses up to which a leg has suspects although it could be smaller: each has a neighbour."""
+
 OnCandidate = Callable[[int, Program], None]
 """Called with the candidates tried so far, and the smallest program; may raise OutOfTime."""
 
@@ -82,5 +85,11 @@ def small(
 
     with ParallelTrials(campaign, jobs) if jobs > 1 else Trials(campaign) as trials:
         shrunk = Shrinker(leg, campaign.protocol, trials, budget, progress).run()
-        found = Blame(()) if shrunk.cut else blame(shrunk.leg, shrunk.kind, trials)
+        worth = not shrunk.cut or _is_small(shrunk, budget)
+        found = blame(shrunk.leg, shrunk.kind, trials) if worth else Blame(())
     return Small(shrunk, found, path, save(shrunk, path))
+
+
+def _is_small(shrunk: Shrunk, budget: int) -> bool:
+    """Whether a search that ended with its candidates, not with the time, has left little."""
+    return shrunk.candidates >= budget and shrunk.after.accesses <= _FEW

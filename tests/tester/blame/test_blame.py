@@ -9,6 +9,7 @@ import pytest
 from tester.blame.blame import blame
 from tester.blame.neighbours import neighbours
 from tester.blame.report import as_lines, as_table
+from tester.blame.small_leg import small
 from tester.shrink.trials import Trials
 from tests.tester.shrink.failing import failing
 
@@ -41,3 +42,13 @@ def test_the_planted_transition_is_blamed(bug: str, transition: str, tmp_path: P
     nearest = neighbours(shrunk.leg, broken.protocol)
     named = next(each.leg for each in nearest if each.change == found.neighbour)
     assert trials.ending(named) != shrunk.kind
+
+
+def test_a_small_leg_has_suspects_although_its_search_was_cut(tmp_path: Path) -> None:
+    """A leg of 18 accesses had none, because its last candidates were not tried."""
+    broken = failing(tmp_path, "mi-fill-wakes-nothing")
+    most = broken.shrunk().candidates - 1
+    found = small(broken.leg, broken.campaign, tmp_path / "min.leg", budget=most)
+    assert found.shrunk.cut
+    assert found.shrunk.after.accesses <= 24
+    assert "Directory.IM.Memory_Data" in [suspect.cell for suspect in found.blame.suspects]
