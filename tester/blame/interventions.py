@@ -172,6 +172,12 @@ def _other_rows(
     for of, other in same_event:
         yield f"as in {name(of)}", other
         yield f"with the actions of {name(of)}", replace(other, next=row.next)
+    far = dict.fromkeys(
+        action for other in machine.TRANSITIONS.values() for action in other.actions
+    )
+    for action in far:  # a wake-up or a release that only rows of other events have
+        if action not in row.actions and action not in added:
+            yield f"with {action.__name__}", replace(row, actions=(action, *row.actions))
     for place, action in enumerate(row.actions):
         together = {
             each

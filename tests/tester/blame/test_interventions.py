@@ -28,6 +28,17 @@ def test_the_right_row_makes_a_leg_pass(tmp_path: Path) -> None:
     assert not passes_with(small, broken.protocol, same)
 
 
+def test_an_action_of_other_events_in_other_states_is_tried(tmp_path: Path) -> None:
+    """A TBE that stays is freed by no row of the same event, nor of the same state."""
+    broken = failing(tmp_path, "mi-eviction-leaves-a-transaction")
+    small = broken.shrunk().leg
+    machine = broken.protocol.info.machine("L1Cache")
+    cell = ("L1Cache", machine.STATES.MI, machine.EVENTS.Writeback_Ack)
+    [freed] = (each for each in changes(broken.protocol, cell) if each.words == "with w_freeTBE")
+    assert freed.small
+    assert passes_with(small, broken.protocol, freed)
+
+
 def test_rows_that_differ_least_come_first_and_none_comes_twice() -> None:
     protocol = loaded("MSI")
     machine = protocol.info.machine("L1Cache")
