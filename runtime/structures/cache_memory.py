@@ -224,7 +224,9 @@ class CacheMemory(Generic[E]):
         if entry is None:
             raise ProtocolError(ErrorKind.NULL_DEREFERENCE, f"allocate of null in {self.name}")
         if address in self.visible:
-            raise ProtocolError(ErrorKind.ALREADY_ALLOCATED, f"{self.name} has {address:#x}")
+            raise ProtocolError(
+                ErrorKind.ALREADY_ALLOCATED, f"{self.name} already has an entry for {address:#x}"
+            )
         index = (address >> self.start_index_bit) % self.sets
         ways = self._sets[index]
         for way, old in enumerate(ways):

@@ -55,7 +55,9 @@ class DirectoryMemory(Generic[E]):
         """Install a new entry with permission Read_Only and memory's data."""
         line = address & ~self.line_mask
         if line in self.records:
-            raise ProtocolError(ErrorKind.ALREADY_ALLOCATED, f"{self.name} has {line:#x}")
+            raise ProtocolError(
+                ErrorKind.ALREADY_ALLOCATED, f"{self.name} already has an entry for {line:#x}"
+            )
         if not self.isPresent(address):
             raise ProtocolError(
                 ErrorKind.UNDELIVERABLE, f"{self.name} is not responsible for {address:#x}"

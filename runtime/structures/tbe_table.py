@@ -44,7 +44,9 @@ class TBETable(Generic[T]):
         """Make a record with default fields. Verdict if there is one or the table is full."""
         records = self.records
         if address in records:
-            raise ProtocolError(ErrorKind.ALREADY_ALLOCATED, f"{self.name} has {address:#x}")
+            raise ProtocolError(
+                ErrorKind.ALREADY_ALLOCATED, f"{self.name} already has an entry for {address:#x}"
+            )
         if len(records) >= self.capacity:
             raise ProtocolError(
                 ErrorKind.TABLE_FULL, f"all {self.capacity} records of {self.name} are in use"
@@ -101,7 +103,9 @@ class TimerTable:
     def set(self, address: int, tick: int) -> None:
         """Arm an alarm at an absolute tick. Verdict if the line has one."""
         if address in self._times:
-            raise ProtocolError(ErrorKind.ALREADY_ALLOCATED, f"{self.name} has {address:#x}")
+            raise ProtocolError(
+                ErrorKind.ALREADY_ALLOCATED, f"{self.name} has an alarm already for {address:#x}"
+            )
         self._times[address] = tick
         consumer = self._consumer
         if consumer is None:

@@ -459,3 +459,11 @@ def test_memory_takes_one_request_per_cycle_and_answers_after_its_latency() -> N
 def test_a_full_response_queue_makes_memory_wait() -> None:
     # Answers are ready at 6, 7 and 8; there is room for one, taken every tenth tick.
     assert serve(1, eager=False).got == [(10, 0), (20, 64), (30, 128)]
+
+
+def test_a_second_allocation_says_that_the_first_one_is_still_there() -> None:
+    """ "TBEs has 0x40" was all that a report said of a record that had not been freed."""
+    table = TBETable(AbstractCacheEntry, 4, "TBEs")
+    table.allocate(0x40)
+    with pytest.raises(ProtocolError, match=r"TBEs already has an entry for 0x40"):
+        table.allocate(0x40)
