@@ -5,19 +5,23 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description.schema import parse_assignment
 from slicc.scenario_text.conditions import Model
+from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.printer import printed
 from slicc.scenario_text.syntax import Scenario, Setting
 from slicc.text.command.exit_status import FINE, FOUND, side_file
 from slicc.text.command.progress import Progress
 from slicc.text.files import write_whole
 from slicc.text.terminal import printable_lines
+from slicc.text.wording import counted
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_directory, check_includes
@@ -32,6 +36,7 @@ from tester.litmus.judgement import judge_of
 from tester.litmus.report import as_json, as_lines
 from tester.litmus.series import Result, run_series
 from tester.litmus.shipped import SUFFIX, scenario_files, shipped_for
+from tester.program.replay_file import MAGIC
 
 _Done = tuple[Path, Result, Path | None]
 """A scenario, what came of it, and the file of a run that failed."""
@@ -78,8 +83,8 @@ def _show(done: _Done, options: LitmusOptions, progress: Progress) -> None:
 
 def _summary(failed: int, done: Sequence[_Done]) -> str:
     runs = sum(result.runs for _, result, _ in done)
-    scenarios = f"{len(done)} scenario{'s' if len(done) != 1 else ''}"
-    return f"{f'{failed} of ' if failed else ''}{scenarios}, {runs:,} runs"
+    scenarios = counted(len(done), "scenario")
+    return f"{f'{failed} of ' if failed else ''}{scenarios}, {counted(runs, 'run')}"
 
 
 class _Protocols:
@@ -117,7 +122,7 @@ def _bound(options: LitmusOptions, protocols: _Protocols) -> list[tuple[Path, Bo
     model = Model(options.model.value)
     found = []
     for file in _files(options, protocols, settings):
-        scenario = read_text(file)
+        scenario = _scenario(file)
         name = protocol_of(options, scenario, file)
         bound = bind(scenario, protocols.load(name, settings | scenario.assignments), settings)
         if scenario.racy:
@@ -145,6 +150,18 @@ def _files(
             raise ConfigError(f"{given}: no file there ends in {SUFFIX}")
         found += files
     return found
+
+
+def _scenario(file: Path) -> Scenario:
+    """The scenario in a file; of a replay file, how to make one. Raises ConfigError."""
+    try:
+        return read_text(file)
+    except ScenarioError:
+        with suppress(OSError), file.open("rb") as opened:
+            if opened.read(len(MAGIC)) == MAGIC:
+                command = f"gpu-tester shrink {quote(str(file))} -o {file.stem}{SUFFIX}"
+                raise ConfigError(f"{file}: a replay file; {command} writes a scenario") from None
+        raise
 
 
 def _series(

@@ -99,6 +99,22 @@ def test_a_race_free_scenario_is_a_leg() -> None:
     assert run.stdout.splitlines() == ["ok     a, 3 runs", "PASSED: 1 scenario, 3 runs"]
 
 
+def test_one_run_is_counted_as_one() -> None:
+    write(RACE_FREE)
+    run = gpu_tester("litmus", "a.litmus", "--runs", "1", *PYTHON)
+    assert run.stdout.splitlines()[-1] == "PASSED: 1 scenario, 1 run"
+
+
+def test_a_leg_is_no_scenario_and_becomes_one_by_shrinking() -> None:
+    """What was said is that the file is no UTF-8 text."""
+    gpu_tester("generate", "a.leg", "-p", "MI", "--leg-episodes", "3", "--seed", "1")
+    refused = gpu_tester("litmus", "a.leg", *PYTHON)
+    assert refused.exit_code == 2
+    assert "a.leg: a replay file; gpu-tester shrink a.leg -o a.litmus writes a scenario" in (
+        refused.stderr
+    )
+
+
 def test_a_failing_scenario_is_reported_and_shrunk(tmp_path: Path) -> None:
     planted = tmp_path / "planted"
     planted.mkdir()
