@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from slicc.text.wording import first_few
 from tester.diagnosis.events.line_events import Event, Transition
+from tester.diagnosis.events.record_fields import BLOCK, NO_BYTE, NONE, held_by
 from tester.diagnosis.events.system_inspection import (
     controller_name,
     is_open,
@@ -27,6 +28,8 @@ from tester.execution.events import Request, Role
 _MAX_AGENTS: Final = 8
 _MAX_REQUESTS: Final = 4
 _MAX_LINES: Final = 3
+_NOTHING: Final = ("0", "False", "None", NONE, NO_BYTE)
+"""What a field says that nothing is to be remembered in."""
 
 
 class Holding:
@@ -151,8 +154,8 @@ def _line(system: Any, line: int, line_size: int, holding: Holding | None = None
         state = state_of(controller, line)
         if record is None and not messages and not _interesting(controller, state):
             continue
-        begun = _begun(controller, line)
-        text.append(f"  {controller_name(controller):<12} {state or '?':<8} {begun}".rstrip())
+        about = f"{_begun(controller, line)} {_noted(controller, line)}".strip()
+        text.append(f"  {controller_name(controller):<12} {state or '?':<8} {about}".rstrip())
         text += [f"    {message}" for message in messages[:6]]
         until = {m.until if m.until >= 0 else line for m in messages if m.place == "stalled"}
         if holding is not None and not all(holding(controller, each) for each in until):
@@ -160,6 +163,20 @@ def _line(system: Any, line: int, line_size: int, holding: Holding | None = None
     if not text:
         text.append("  no controller holds it, and no message is about it: a message was lost")
     return [f"line {line:#x}", *text]
+
+
+def _noted(controller: Any, line: int) -> str:
+    """``(AcksOutstanding=1)``: what entry and record count and remember; no data, no states."""
+    held = held_by(controller, line)
+    noted = " ".join(
+        f"{name}={text}"
+        for name, text in (*held.entry, *held.tbe)
+        if name != "permission"
+        and not name.endswith("State")
+        and not text.startswith(BLOCK)
+        and text not in _NOTHING
+    )
+    return f"({noted})" if noted else ""
 
 
 def _begun(controller: Any, line: int) -> str:

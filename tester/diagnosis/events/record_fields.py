@@ -13,13 +13,17 @@ from runtime.network.network import Topology
 from runtime.system.inspection import attributes
 from runtime.types.message import Message, kind_field
 from runtime.types.messages import AccessPermission
-from runtime.types.values import DataBlock, NetDest, WriteMask
+from runtime.types.values import DataBlock, MachineID, NetDest, WriteMask
 from tester.diagnosis.events.line_events import Fields, Held
 from tester.diagnosis.events.message_text import mask_text
 from tester.diagnosis.events.system_inspection import entry_of, record_of
 
 BLOCK: Final = "#"
 """What the text of a block of data begins with."""
+NO_BYTE: Final = "no byte"
+"""The text of an empty mask."""
+NONE: Final = "none"
+"""The text of no machine, and of an empty set of them."""
 _OF_THE_RUNTIME: Final = frozenset(
     {"address", "cache", "index", "way", "read_set", "write_set", "locked_by"}
 )
@@ -69,7 +73,9 @@ def _special(value: object, topology: Topology) -> str:
     if isinstance(value, DataBlock):
         return block_text(value.data.to_bytes(topology.line_size, "little"))
     if isinstance(value, WriteMask):
-        return mask_text(value) or "no byte"
+        return mask_text(value) or NO_BYTE
+    if isinstance(value, MachineID) and value.node < 0:
+        return NONE
     if isinstance(value, NetDest):
-        return ", ".join(repr(topology.nodes[node]) for node in value.nodes()) or "none"
+        return ", ".join(repr(topology.nodes[node]) for node in value.nodes()) or NONE
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +16,10 @@ from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
 from runtime.system.inspection import Copy
 from runtime.types.atomic_op import AtomicKind
+from runtime.types.messages import MachineType
+from runtime.types.values import MachineID
 from tester.diagnosis.events.history import History, lane_list
+from tester.diagnosis.events.record_fields import _fields
 from tester.diagnosis.failure_report import Failure, in_question, refine, render
 from tester.diagnosis.likely_causes import likely_causes
 from tester.diagnosis.value_attribution import is_foreign, judge_bytes, misplaced_from
@@ -25,6 +29,7 @@ from tester.program.expectations import derive
 from tester.program.program import ATOMIC, INACTIVE, LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import Leg
 from tests.tester.execution.fake_system import FakeSystem, Fault
+from tests.tester.shrink.failing import failing
 
 WORD = 0x1000
 DATA = 0x1044
@@ -232,3 +237,23 @@ def test_a_call_without_a_body_is_no_fault_of_the_protocol() -> None:
     (cause,) = likely_causes(finding, hand_over(), None)
     assert "--prelude" in cause
     assert likely_causes(Finding(Verdict.PANIC, 5, "no such line"), hand_over(), None) == []
+
+
+def test_a_hang_says_what_the_controllers_count_and_remember(tmp_path: Path) -> None:
+    """A reader acknowledges nothing: what the writer counts, and whom the directory knows."""
+    broken = failing(tmp_path, "msi-overtaken-upgrade-acknowledges-nothing")
+    run, finding = broken.campaign.run_leg(broken.leg)
+    assert finding is not None
+    assert isinstance(run, LegRun)
+    text = render(broken.campaign.explain(broken.leg, run, finding))
+    assert re.search(r"L1Cache \d +[IS]M_A +busy \(AcksOutstanding=1\)$", text, re.M)
+    assert re.search(r"Directory 0 +\w+ +busy \(Sharers=L1Cache-\d.*\)$", text, re.M)
+
+
+def test_a_machine_that_is_none_is_called_so() -> None:
+    """A field that was never set is no machine of the type behind the last one."""
+    never = MachineID(MachineType.NUM, 0)
+    topology = SimpleNamespace(line_size=64)
+    controller = SimpleNamespace(topology=topology)
+    entry = SimpleNamespace(Requestor=never)
+    assert _fields(controller, entry) == (("Requestor", "none"),)
