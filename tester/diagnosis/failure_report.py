@@ -216,6 +216,8 @@ def _access(failure: Failure) -> list[str]:
     text = []
     if request is not None:
         text.append(describe(request, finding.index, failure))
+    elif failure.run.read_back is not None:
+        text.append("after the last episode, while every byte is loaded once more")
     if finding.address >= 0:
         line = finding.address & -line_size
         size = f"{counted(finding.size, 'byte')} at " if finding.size else ""

@@ -250,6 +250,16 @@ def test_a_hang_says_what_the_controllers_count_and_remember(tmp_path: Path) -> 
     assert re.search(r"Directory 0 +\w+ +busy \(Sharers=L1Cache-\d.*\)$", text, re.M)
 
 
+def test_an_error_of_the_read_back_says_that_no_episode_runs_any_more() -> None:
+    """The program of such a leg shows none of the loads that meet the fault."""
+    found = failure(Fault("stale value"))
+    error = Finding(Verdict.PROTOCOL_ERROR, 9, "full", address=DATA)
+    said = "after the last episode, while every byte is loaded once more"
+    assert said not in render(replace(found, finding=error))
+    found.run.read_back = found.run.driver
+    assert said in render(replace(found, finding=error))
+
+
 def test_a_machine_that_is_none_is_called_so() -> None:
     """A field that was never set is no machine of the type behind the last one."""
     never = MachineID(MachineType.NUM, 0)
