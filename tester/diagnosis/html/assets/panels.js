@@ -31,7 +31,11 @@ class Panels {
     else if (event.kind === PORT) this.port(event, rows);
     else rows.push(["event", event.name], ["state", event.state], ["looked at", `${number(event.times)} times`], ["text", event.place || "none"]);
     const parts = [h("p", { class: "headline" }, run.describe(event)), list(rows)];
-    if (run.failing.has(event.index)) parts.unshift(h("p", { class: "verdict-mark" }, "This is where the run fails."));
+    if (run.failing.has(event.index)) {
+      const unanswered = event.kind === PORT && run.failure.stuck;
+      const text = unanswered ? "The run ends before this is answered." : "This is where the run fails.";
+      parts.unshift(h("p", { class: "verdict-mark" }, text));
+    }
     if (event.kind === TRANSITION) parts.push(...this.held(event));
     if (event.kind === SENT) parts.push(fieldTable("fields of the message", run.fields(event.fields), event.line, run));
     return parts;

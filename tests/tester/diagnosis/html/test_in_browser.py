@@ -19,6 +19,7 @@ from tester.diagnosis.listing import line_names, listing
 from tests.browser import Opened, chromium
 from tests.tester.diagnosis.html.test_page import HOSTILE, page_for
 from tests.tester.diagnosis.recorded import failing, leg_of, texts
+from tests.tester.shrink.failing import failing as broken_leg
 
 pytestmark = pytest.mark.browser
 
@@ -89,6 +90,16 @@ def test_it_opens_at_the_failure(failed: Opened) -> None:
     assert failed.cursor == 0
     failed.tab.keyboard.press("f")
     assert failed.cursor == failed.run("picture.run.failure.events[0]")
+
+
+def test_a_hang_is_shown_at_the_request_that_is_not_answered(browser: Any, tmp_path: Path) -> None:
+    """The run does not fail where the request is issued, long before nothing moves any more."""
+    broken = broken_leg(tmp_path, "msi-overtaken-upgrade-acknowledges-nothing")
+    finding = record(broken.leg, broken.protocol).finding
+    recording = record(broken.leg, broken.protocol, finding)
+    hung = Opened(browser, written(tmp_path, recording, "MSI"))
+    assert "The run ends before this is answered." in hung.text("#chosen")
+    assert "where the run fails" not in hung.text("#chosen")
 
 
 def test_arrow_keys_step_by_transition(failed: Opened) -> None:
