@@ -67,14 +67,19 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Suspect:
     """A transition to blame. ``absent``: share of the neighbours that do not fail so and make it
-    less often. ``remedies``: what it could do instead for the leg to pass."""
+    less often. ``remedies``: what it could do instead for the leg to pass. ``missing``: there is no
+    such transition, and ``where`` is the one whose text makes the leg pass."""
 
     cell: str
     where: str
     absent: float
     remedies: tuple[str, ...]
+    missing: bool = False
 
     def __str__(self) -> str:
+        if self.missing:
+            remedies = " or ".join(self.remedies[:2])
+            return f"{self.cell}: there is none; it passes {remedies} [{self.where}]"
         evidence = []
         if self.absent:
             evidence.append(f"absent from {100 * self.absent:.0f} % of the neighbours that pass")
@@ -179,10 +184,11 @@ def _suspects(case: _Case, trials: Trials) -> tuple[Suspect, ...]:
     for cell in sorted((cell for cell in last if cell in often or cell in found), key=weight):
         remedy = found.get(cell)
         name, where = _named(cell, trials)
-        if remedy is not None and remedy.source != cell:
+        missing = remedy is not None and remedy.source != cell
+        if remedy is not None and missing:
             where = _named(remedy.source, trials)[1]
         words = () if remedy is None else remedy.words
-        suspects.append(Suspect(name, where, seldom[cell], words))
+        suspects.append(Suspect(name, where, seldom[cell], words, missing))
     return tuple(suspects[:SHOWN])
 
 

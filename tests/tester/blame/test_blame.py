@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tester.blame.blame import blame
+from tester.blame.blame import Suspect, blame
 from tester.blame.neighbours import neighbours
 from tester.blame.report import as_lines, as_table
 from tester.blame.small_leg import small
@@ -52,3 +52,9 @@ def test_a_small_leg_has_suspects_although_its_search_was_cut(tmp_path: Path) ->
     assert found.shrunk.cut
     assert found.shrunk.after.accesses <= 24
     assert "Directory.IM.Memory_Data" in [suspect.cell for suspect in found.blame.suspects]
+
+
+def test_a_place_beside_a_missing_transition_is_that_of_the_row_that_helps() -> None:
+    """ "L1Cache.I.Writeback_Nack [MI-cache.sm:422]" was read as where it is."""
+    missing = Suspect("L1Cache.I.Nack", "MI-cache.sm:422", 0.0, ("as in MI",), missing=True)
+    assert str(missing) == "L1Cache.I.Nack: there is none; it passes as in MI [MI-cache.sm:422]"
