@@ -156,7 +156,7 @@ class Shrinker:
         try:
             self._search()
         except _Cut:
-            cut = f"cut after {self._most:,} candidates"
+            cut = "cut at its limit"
         except OutOfTime as limit:
             cut = f"cut after {limit}" if str(limit) else "cut, there was no more time"
         except KeyboardInterrupt:

@@ -120,7 +120,7 @@ def test_processes_change_nothing(shrunk: Shrunk, two_owners: Failing) -> None:
 
 def test_a_limit_of_candidates_cuts_the_search(two_owners: Failing, shrunk: Shrunk) -> None:
     cut = two_owners.shrunk(most=12)
-    assert cut.ending == "cut after 12 candidates: tried 12 candidates"
+    assert cut.ending == "cut at its limit: tried 12 candidates"
     assert cut.kind == shrunk.kind
     assert two_owners.campaign.failure_of(cut.leg) == cut.kind
     assert shrunk.after.accesses < cut.after.accesses < cut.before.accesses

@@ -78,7 +78,7 @@ def test_a_budget_cuts_the_search(tmp_path: Path) -> None:
     main = BY_NAME["mi-hands-on-what-it-has-not"].plant(tmp_path)
     words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", *PYTHON)
     report = gpu_tester("run", "-p", str(main), *words, "--shrink-budget", "5", status=1).output
-    assert "cut after 5 candidates: tried 5 candidates" in report
+    assert "cut at its limit: tried 5 candidates" in report
     assert "suspect" not in report
     assert "likely cause" in report
 
