@@ -141,17 +141,16 @@ class Store:
 
     def _check(self) -> None:
         application = self._number("PRAGMA application_id")
-        if (
-            application == 0
-            and self._create
-            and not self._number("SELECT count(*) FROM sqlite_master")
-        ):
+        empty = application == 0 and not self._number("SELECT count(*) FROM sqlite_master")
+        if empty and self._create:
             self._base.execute("PRAGMA journal_mode = WAL")
             with self._base:
                 self._base.executescript(
                     f"BEGIN; {_SCHEMA} PRAGMA application_id = {_APPLICATION};"
                     f" PRAGMA user_version = {_FORMAT}; COMMIT;"
                 )
+        elif empty:  # what a kill or a full disk leaves before the first commit
+            raise StoreError(f"{self._path}: it is empty: no campaign has begun there")
         elif application != _APPLICATION:
             raise StoreError(f"{self._path}: it is not the database of a campaign")
         found = self._number("PRAGMA user_version")

@@ -72,7 +72,7 @@ def kept_names() -> dict[str, str]:
 
 def _resumed(options: CampaignOptions, directory: CampaignDirectory) -> CampaignOptions:
     """The options with those that the directory has. Raises ConfigError."""
-    with Store(directory.database) as store:
+    with Store(directory.database, create=True) as store:  # which may have ended before its tables
         facts = store.facts()
     if not facts:  # it was ended before they were written
         return options
@@ -115,6 +115,8 @@ def status(options: StatusOptions) -> int:
     directory.check_not_kept("--html", options.html)
     with Store(directory.database, read_only=True) as store:
         found = read_status(directory, store, directory.lock().process_at_work())
+    if not found.facts:
+        raise ConfigError(f"{directory.root}: no campaign has begun there")
     if options.html is not None:
         page = html_page(found, options.html.resolve().parent)
         write_whole(options.html, page.encode())

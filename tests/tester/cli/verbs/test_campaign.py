@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from typer.testing import CliRunner, Result
 from protocols import shipped
 from tester.campaign_directory.directory import CampaignDirectory
 from tester.campaign_directory.identity import kept, resumed
+from tester.campaign_directory.store import Store
 from tester.cli.main import app
 from tester.cli.verbs.campaign import campaign, kept_names
 from tests.tester.campaign_directory.kept import contents, options, started
@@ -163,6 +165,28 @@ def test_what_is_not_the_campaign_is_refused_and_left_alone(
     assert message in " ".join(result.output.split()), result.output
     assert "Traceback" not in result.output
     assert {path.name: path.read_bytes() for path in there.iterdir()} == before
+
+
+@pytest.mark.parametrize("before_tables", ["", "PRAGMA journal_mode = WAL"])
+def test_a_session_that_ended_before_its_first_commit_is_begun_again(
+    tmp_path: Path, before_tables: str
+) -> None:
+    """A kill or a full disk leaves an empty file there, or one with a header."""
+    with closing(sqlite3.connect(tmp_path / "campaign.sqlite")) as base:
+        base.execute(before_tables)
+    (tmp_path / "lock").touch()
+    early = gpu_tester("status", str(tmp_path))
+    assert early.exit_code == 2 and "no campaign has begun there" in early.output, early.output
+    result = gpu_tester("campaign", str(tmp_path), *SMALL)
+    assert result.exit_code == 0, result.output
+    assert len(contents(tmp_path)["legs"]) == 6
+
+
+def test_a_session_that_ended_before_its_facts_has_no_status(tmp_path: Path) -> None:
+    with Store(tmp_path / "campaign.sqlite", create=True):
+        pass
+    early = gpu_tester("status", str(tmp_path))
+    assert early.exit_code == 2 and "no campaign has begun there" in early.output, early.output
 
 
 def test_places_that_are_no_directories_of_a_campaign(tmp_path: Path) -> None:
