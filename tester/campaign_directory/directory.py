@@ -54,7 +54,8 @@ class CampaignDirectory:
     def require(self) -> None:
         """Raises ConfigError unless a campaign is there."""
         if not self.root.is_dir():
-            raise ConfigError(f"{self.root}: there is no such directory")
+            reason = "it is not a directory" if self.root.exists() else "there is no such directory"
+            raise ConfigError(f"{self.root}: {reason}")
         if not self.exists:
             raise ConfigError(f"{self.root}: no campaign is kept there (it has no {DATABASE})")
 

@@ -195,6 +195,7 @@ def test_places_that_are_no_directories_of_a_campaign(tmp_path: Path) -> None:
     for verb in ("campaign", "status"):
         result = gpu_tester(verb, str(file))
         assert result.exit_code == 2 and f"{file}" in result.output
+        assert "not a directory" in result.output
     missing = gpu_tester("status", str(tmp_path / "missing"))
     assert missing.exit_code == 2 and "there is no such directory" in missing.output
     assert gpu_tester("status", str(tmp_path)).exit_code == 2
