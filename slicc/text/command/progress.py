@@ -28,20 +28,22 @@ class Progress:
     """A context manager, during which ``line`` is shown as it is at the time."""
 
     def __init__(self, line: Callable[[], str], wanted: bool) -> None:
+        self._line = line
+        self._wanted = wanted and sys.stderr.isatty()
         self._live: Any = None
-        if wanted and sys.stderr.isatty():
+
+    def __enter__(self) -> Progress:
+        if self._wanted:
             from rich.console import Console
             from rich.live import Live
             from rich.text import Text
 
+            # It asks for a line at once: a caller may have none before it has begun.
             self._live = Live(
-                get_renderable=lambda: Text(line(), overflow="ellipsis", no_wrap=True),
+                get_renderable=lambda: Text(self._line(), overflow="ellipsis", no_wrap=True),
                 console=Console(file=own(sys.stderr)),
                 transient=True,
             )
-
-    def __enter__(self) -> Progress:
-        if self._live is not None:
             self._live.start()
         return self
 

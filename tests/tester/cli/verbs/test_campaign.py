@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from html.parser import HTMLParser
@@ -57,6 +59,19 @@ def test_a_campaign_says_what_it_did_and_its_status_again(tmp_path: Path) -> Non
     assert (table["legs"], table["episodes"], table["protocol"]) == (8, 32, "MI")
     assert table["machines"]["L1Cache"]["hit"] > 5
     assert sum(each["legs"] for each in table["profiles"].values()) == 8
+
+
+def test_a_terminal_shows_progress(tmp_path: Path) -> None:
+    """In a process of its own: its stderr is a terminal, as nothing here is."""
+    near, far = os.openpty()
+    words = ("campaign", str(tmp_path / "new"), *SMALL)
+    ended = subprocess.run(
+        [sys.executable, "-m", "tester.cli", *words], stdout=subprocess.PIPE, stderr=far, text=True
+    )
+    os.close(far)
+    os.close(near)
+    assert ended.returncode == 0
+    assert "PASSED: 24 episodes" in ended.stdout
 
 
 def test_one_leg_is_one(tmp_path: Path) -> None:
