@@ -226,9 +226,11 @@ class Store:
     # ------------------------------------------------------------------ writing
 
     def set_facts(self, facts: Mapping[str, object]) -> None:
+        """In the place of those that are there. Raises StoreError."""
         with self._errors(), self._base:
+            self._base.execute("DELETE FROM facts")
             self._base.executemany(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)",
+                "INSERT INTO facts VALUES (?, ?)",
                 [(name, json_text(value)) for name, value in facts.items()],
             )
 

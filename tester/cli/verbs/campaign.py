@@ -47,7 +47,12 @@ def campaign(options: CampaignOptions) -> int:
             stack.enter_context(directory.lock())
         store = stack.enter_context(Store(directory.database, create=True))
         _identify(store, options, protocol, drawn, directory.root)
-        return CampaignSession(options, protocol, drawn, directory, store).run()
+        try:
+            return CampaignSession(options, protocol, drawn, directory, store).run()
+        except ConfigError:
+            if not store.next_leg():  # nothing was begun, so other words may begin it
+                store.set_facts({})
+            raise
 
 
 def _check_places(options: CampaignOptions) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tester.blame import small_leg
 from tester.campaign_directory import failures, guidance, series
 from tester.campaign_directory.store import Store, StoreError
 from tester.cli.verbs.campaign import campaign
@@ -119,8 +120,10 @@ def test_the_words_of_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_failures_have_causes_and_files(
     tmp_path: Path, budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a search that is cut nothing is to blame: then the verdict alone is the cause."""
+    """Of a leg that stays large because its search is cut nothing is to blame: then the verdict
+    alone is the cause."""
     monkeypatch.setattr(failures, "SHRUNK", 2)
+    monkeypatch.setattr(small_leg, "_FEW", 2)
     broken = BY_NAME["mi-victim-without-data"].plant(tmp_path)
     directories = [tmp_path / "one", tmp_path / "two"]
     for directory, jobs in zip(directories, (1, 2)):

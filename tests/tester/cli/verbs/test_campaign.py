@@ -204,6 +204,16 @@ def test_a_session_that_ended_before_its_facts_has_no_status(tmp_path: Path) -> 
     assert early.exit_code == 2 and "no campaign has begun there" in early.output, early.output
 
 
+def test_a_session_that_is_refused_begins_nothing(tmp_path: Path) -> None:
+    place = str(tmp_path / "there")
+    refused = gpu_tester(
+        "campaign", place, "-p", "MSI", "--scheduler", "nowhere", "--episodes", "9"
+    )
+    assert refused.exit_code == 2 and "nowhere" in refused.stderr
+    begun = gpu_tester("campaign", place, "-p", "MI", "--episodes", "9", "--engine", "python")
+    assert begun.exit_code == 0, begun.stderr
+
+
 def test_places_that_are_no_directories_of_a_campaign(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
