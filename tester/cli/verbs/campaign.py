@@ -46,11 +46,11 @@ def campaign(options: CampaignOptions) -> int:
             directory.make()
             stack.enter_context(directory.lock())
         store = stack.enter_context(Store(directory.database, create=True))
-        _identify(store, options, protocol, drawn, directory.root)
+        is_new = _identify(store, options, protocol, drawn, directory.root)
         try:
             return CampaignSession(options, protocol, drawn, directory, store).run()
         except ConfigError:
-            if not store.next_leg():  # nothing was begun, so other words may begin it
+            if is_new and not store.next_leg():  # so other words may begin it
                 store.set_facts({})
             raise
 
@@ -95,8 +95,8 @@ def _identify(
     protocol: LoadedProtocol,
     drawn: Options,
     where: Path,
-) -> None:
-    """Write down what the campaign is of, or compare. Raises ConfigError."""
+) -> bool:
+    """Write down what the campaign is of, or compare; whether it is new. Raises ConfigError."""
     here: dict[str, Any] = {
         "version": installed_version(),
         "protocol": protocol.identity.name,
@@ -110,6 +110,7 @@ def _identify(
         check_facts(there, here, where)
     else:
         store.set_facts(here)
+    return not there
 
 
 def status(options: StatusOptions) -> int:

@@ -214,6 +214,18 @@ def test_a_session_that_is_refused_begins_nothing(tmp_path: Path) -> None:
     assert begun.exit_code == 0, begun.stderr
 
 
+def test_a_refused_session_forgets_no_earlier_one(tmp_path: Path) -> None:
+    """Which may have been ended before its first leg was."""
+    place = tmp_path / "there"
+    begun = ("campaign", str(place), "-p", "MI", "--engine", "python")
+    assert gpu_tester(*begun, "--episodes", "9").exit_code == 0
+    with sqlite3.connect(place / "campaign.sqlite") as base:
+        base.execute("DELETE FROM legs")
+    assert gpu_tester("campaign", str(place), "--scheduler", "nowhere").exit_code == 2
+    other = gpu_tester("campaign", str(place), "-p", "MSI")
+    assert other.exit_code == 2 and "--protocol cannot change" in other.stderr
+
+
 def test_places_that_are_no_directories_of_a_campaign(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
