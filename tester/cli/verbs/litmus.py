@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
 from protocols.loader import LoadedProtocol, load_protocol
@@ -159,7 +158,8 @@ def _scenario(file: Path) -> Scenario:
     except ScenarioError:
         with suppress(OSError), file.open("rb") as opened:
             if opened.read(len(MAGIC)) == MAGIC:
-                command = f"gpu-tester shrink {quote(str(file))} -o {file.stem}{SUFFIX}"
+                scenario = file.with_suffix(SUFFIX).name
+                command = shlex.join(("gpu-tester", "shrink", str(file), "-o", scenario))
                 raise ConfigError(f"{file}: a replay file; {command} writes a scenario") from None
         raise
 

@@ -107,12 +107,11 @@ def test_one_run_is_counted_as_one() -> None:
 
 def test_a_leg_is_no_scenario_and_becomes_one_by_shrinking() -> None:
     """What was said is that the file is no UTF-8 text."""
-    gpu_tester("generate", "a.leg", "-p", "MI", "--leg-episodes", "3", "--seed", "1")
-    refused = gpu_tester("litmus", "a.leg", *PYTHON)
+    gpu_tester("generate", "a b.leg", "-p", "MI", "--leg-episodes", "3", "--seed", "1")
+    refused = gpu_tester("litmus", "a b.leg", *PYTHON)
     assert refused.exit_code == 2
-    assert "a.leg: a replay file; gpu-tester shrink a.leg -o a.litmus writes a scenario" in (
-        refused.stderr
-    )
+    command = "gpu-tester shrink 'a b.leg' -o 'a b.litmus'"
+    assert f"a b.leg: a replay file; {command} writes a scenario" in refused.stderr
 
 
 def test_a_failing_scenario_is_reported_and_shrunk(tmp_path: Path) -> None:
