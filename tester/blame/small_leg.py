@@ -85,11 +85,7 @@ def small(
 
     with ParallelTrials(campaign, jobs) if jobs > 1 else Trials(campaign) as trials:
         shrunk = Shrinker(leg, campaign.protocol, trials, budget, progress).run()
-        worth = not shrunk.cut or _is_small(shrunk, budget)
+        small_already = shrunk.at_limit and shrunk.after.accesses <= _FEW
+        worth = not shrunk.cut or small_already
         found = blame(shrunk.leg, shrunk.kind, trials) if worth else Blame(())
     return Small(shrunk, found, path, save(shrunk, path))
-
-
-def _is_small(shrunk: Shrunk, budget: int) -> bool:
-    """Whether a search that ended with its candidates, not with the time, has left little."""
-    return shrunk.candidates >= budget and shrunk.after.accesses <= _FEW

@@ -51,6 +51,7 @@ _LARGE: Final = 6
 _KEY_STEP: Final = 7919
 _KEYS: Final = (1 << 63) - 1
 _INTERRUPTED: Final = "interrupted"
+_AT_LIMIT: Final = "cut at its limit"
 _BATCH: Final = 2
 """Batches grow by this factor while nothing is found."""
 OTHERS: Final = 4
@@ -98,6 +99,11 @@ class Shrunk:
     def interrupted(self) -> bool:
         """Whether the user ended it."""
         return self.cut == _INTERRUPTED
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether it was cut by the number of its candidates, not by the time or the user."""
+        return self.cut == _AT_LIMIT
 
     @property
     def ending(self) -> str:
@@ -156,7 +162,7 @@ class Shrinker:
         try:
             self._search()
         except _Cut:
-            cut = "cut at its limit"
+            cut = _AT_LIMIT
         except OutOfTime as limit:
             cut = f"cut after {limit}" if str(limit) else "cut, there was no more time"
         except KeyboardInterrupt:
