@@ -14,25 +14,19 @@ from tester.exploration.native_search import NativeSearch, Rules, build
 from tester.exploration.native_words import WalkFault
 from tester.exploration.report import Namer
 from tester.exploration.small_system import Bounds, small_system
-from tests.tester.native.solo import load
+from tests.tester.native.solo import TIMER, load
 
 PARTS = {
+    **TIMER,
     "types": """
       structure(Sheet, interface="AbstractCacheEntry", main="false") { int uses, default="0"; }
       structure(PerfectCacheMemory, external="yes") {
         void allocate(Addr); void deallocate(Addr); Sheet lookup(Addr); bool isTagPresent(Addr); }
     """,
     "objects": 'TimerTable timer; PerfectCacheMemory sheets, template="<L1Cache_Sheet>";',
-    "states": "H, AccessPermission:Read_Write;",
-    "events": "Ring;",
     "functions": """
       Cycles intToCycles(int c);
       Sheet getSheet(Addr a), return_by_pointer="yes" { return sheets.lookup(a); }""",
-    "ports": """
-      in_port(timer_in, Addr, timer, rank=2) {
-        if (timer_in.isReady(clockEdge())) {
-          Addr a := timer.nextAddress();
-          trigger(Event:Ring, a, getEntry(a), TBEs[a]); } }""",
     "actions": """
       action(c_count, "c") {
         Sheet sheet := getSheet(address);
@@ -41,11 +35,7 @@ PARTS = {
       action(d_drop, "d") { if (sheets.isTagPresent(address)) { sheets.deallocate(address); } }
       action(t_set, "t") { timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30))); }
       action(u_unset, "u") { timer.unset(address); wakeUpAllBuffers(address); }""",
-    "after_store": ", H",
     "on_store": "d_drop; t_set;",
-    "transitions": """
-      transition(H, Ring, V) { u_unset; }
-      transition(H, {Load, Store}) { z_wait; }""",
 }
 TWO_LINES = Bounds(caches=1, lines=2, locations=1)
 

@@ -113,6 +113,20 @@ PARTS = (
     "parameters states events types entry tbe objects functions ports mandatory actions "
     "on_fill on_load on_store after_load after_store transitions"
 )
+TIMER = {
+    "states": "H, AccessPermission:Read_Write;",
+    "events": "Ring;",
+    "after_store": ", H",
+    "ports": """
+      in_port(timer_in, Addr, timer, rank=2) {
+        if (timer_in.isReady(clockEdge())) {
+          Addr a := timer.nextAddress();
+          trigger(Event:Ring, a, getEntry(a), TBEs[a]); } }""",
+    "transitions": """
+      transition(H, Ring, V) { u_unset; }
+      transition(H, {Load, Store}) { z_wait; }""",
+}
+"""A line that was stored to is left alone until an alarm of the object ``timer`` rings."""
 DESCRIPTION = """
 [machine.L1Cache]
 count = 1

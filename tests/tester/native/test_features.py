@@ -18,7 +18,7 @@ from protocols.loader import LoadedProtocol
 from runtime.native.plan import Capacities
 from tester.native import leg as native_leg
 from tests.runtime.native.composed import compare, plans_of
-from tests.tester.native.solo import check, load, run
+from tests.tester.native.solo import TIMER, check, load, run
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ USES = {
             assert(cache_entry.seen == 1);
             table.persistentRequestUnlock(address, machineID); }""",
     ),
-    "the smallest where nobody starves": Use(
+    "findSmallest of an empty table": Use(
         fill="assert(table.findSmallest(address) == machineID);", verdict="not_allocated"
     ),
-    "its access where nobody starves": Use(
+    "typeOfSmallest of an empty table": Use(
         fill="assert(table.typeOfSmallest(address) == AccessType:Read);", verdict="not_allocated"
     ),
     # Uses of a line are counted in a sheet of its own, which every third store throws away.
@@ -192,34 +192,24 @@ def test_values_that_mean_nothing(uses: LoadedProtocol) -> None:
         assert not summary.flushed
 
 
-TIMER = {
+ALARMS = {
+    **TIMER,
     "parameters": "bool twice := false;",
-    "events": "Ring;",
-    "states": "H, AccessPermission:Read_Write;",
     "objects": "TimerTable timer;",
     "functions": "Cycles intToCycles(int c);",
-    "after_store": ", H",
     "on_store": "t_set;",
-    "ports": """
-      in_port(timer_in, Addr, timer, rank=2) {
-        if (timer_in.isReady(clockEdge())) {
-          Addr a := timer.nextAddress();
-          trigger(Event:Ring, a, getEntry(a), TBEs[a]); } }""",
     "actions": """
       action(t_set, "t") {
         assert(timer.isSet(address) == false);
         timer.set(address, clockEdge() + cyclesToTicks(intToCycles(30)));
         if (twice) { timer.set(address, clockEdge()); } }
       action(u_unset, "u") { timer.unset(address); wakeUpAllBuffers(address); }""",
-    "transitions": """
-      transition(H, Ring, V) { u_unset; }
-      transition(H, {Load, Store}) { z_wait; }""",
 }
 
 
 def test_timers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that was stored to is left alone until its alarm rings. Then it is set twice."""
-    protocol = load(tmp_path, monkeypatch, **TIMER)
+    protocol = load(tmp_path, monkeypatch, **ALARMS)
     run(protocol, ["Ring"])
     run(protocol, [], "already_allocated", twice=True)
 
