@@ -70,8 +70,7 @@ class Topology:
     def interleave(self, machine_type: int) -> None:
         """Spread lines over the controllers of a type: number = line number mod count.
 
-        A type that is not interleaved owns all memory
-        in each of its controllers.
+        A type that is not interleaved owns all memory in each of its controllers.
         """
         self._interleaving[machine_type] = self.count(machine_type)
 
