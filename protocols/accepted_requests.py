@@ -22,7 +22,8 @@ from runtime.description.inference import COALESCERS, unsized
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.requesters.dma_sequencer import DMASequencer
 from runtime.requesters.sequencer import Sequencer
-from runtime.system.system import build_system, instance_name
+from runtime.system.builder import build_system
+from runtime.system.system import instance_name
 from runtime.types.messages import (
     RubyRequest,
     RubyRequestType,

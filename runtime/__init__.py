@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from runtime.errors import ProtocolError
     from runtime.requesters.port import Access, AccessKind, Client, Requester
     from runtime.sim.engine import Consumer
-    from runtime.system.system import System, build_system
+    from runtime.system.builder import build_system
+    from runtime.system.system import System
     from runtime.types.atomic_op import AtomicKind
     from runtime.types.values import DataBlock
 else:
@@ -49,7 +50,7 @@ else:
         "Requester": "runtime.requesters.port",
         "System": "runtime.system.system",
         "SystemDescription": "runtime.description",
-        "build_system": "runtime.system.system",
+        "build_system": "runtime.system.builder",
         "load_description": "runtime.description",
     }
 

@@ -56,8 +56,9 @@ from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.prefetcher import RubyPrefetcher, RubyPrefetcherProxy
 from runtime.structures.tbe_table import TBETable
 from runtime.system import watchdog
+from runtime.system.builder import build_completed, steady_buffers
 from runtime.system.inspection import attributes
-from runtime.system.system import AnyCache, AnyRequester, System, build_completed, steady_buffers
+from runtime.system.system import AnyCache, AnyRequester, System
 from runtime.types.messages import MachineType
 
 Words = npt.NDArray[np.uint64]

@@ -17,7 +17,7 @@ from protocols.loader import LoadedProtocol
 from runtime.controller.declarations import COMPUTED, Transition
 from runtime.controller.shapes import Controller
 from runtime.native.row_change import Changeable, RowChange
-from runtime.system.system import build_completed
+from runtime.system.builder import build_completed
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.engines.selection import CANNOT, Chosen

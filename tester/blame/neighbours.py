@@ -15,7 +15,7 @@ from msgspec import structs
 from protocols.loader import LoadedProtocol
 from runtime.description import DelayedMessage
 from runtime.sim.delay_policy import ScriptedDelay
-from runtime.system.system import build_system, channel_names
+from runtime.system.builder import build_system, channel_names
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.program.replay_file import Leg

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.text.lazy_dataclass import dataclass
 from tester.blame.blame import Blame, blame
 from tester.blame.report import as_lines

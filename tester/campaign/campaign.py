@@ -18,7 +18,8 @@ from runtime.controller.shapes import TransitionObserver
 from runtime.controller.trace import Observers
 from runtime.description import DescriptionError
 from runtime.statistics.counters import Counters
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.coverage import Coverage
 from tester.campaign.drawing.leg import Legs, PlannedLeg

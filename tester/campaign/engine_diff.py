@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from protocols.loader import LoadedProtocol
 from runtime.controller.source_location import transition_location
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import AnyRun, leg_run
 from tester.diagnosis.events.system_inspection import controller_name

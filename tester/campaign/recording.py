@@ -7,7 +7,7 @@ verdict.
 from __future__ import annotations
 
 from protocols.loader import LoadedProtocol
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import leg_run
 from tester.diagnosis.events.history import History
 from tester.diagnosis.events.recording import Recording

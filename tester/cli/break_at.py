@@ -9,7 +9,7 @@ import sys
 
 from protocols.loader import LoadedProtocol
 from protocols.transition_texts import texts_as_loaded
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.text.command.exit_status import FINE, FOUND
 from slicc.text.terminal import printable_lines
 from tester.campaign.campaign import leg_run

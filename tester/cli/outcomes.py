@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.scenario_text.conditions import Model, outcome_text
 from slicc.scenario_text.printer import printed
 from slicc.text.command.exit_status import FINE, FOUND

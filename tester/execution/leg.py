@@ -70,7 +70,7 @@ class SystemLike(Protocol):
         """Bytes of main memory, whatever caches hold."""
 
     def copies(self, address: int) -> Sequence[Any]:
-        """Every copy of a byte's line (``runtime.system.system.Copy``)."""
+        """Every copy of a byte's line (``runtime.system.inspection.Copy``)."""
 
 
 @dataclass(slots=True)

@@ -21,8 +21,9 @@ from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import AbstractCacheEntry
 from runtime.structures.directory_memory import DirectoryMemory
 from runtime.structures.tbe_table import TBETable
+from runtime.system.builder import build_completed
 from runtime.system.inspection import attributes
-from runtime.system.system import System, build_completed
+from runtime.system.system import System
 from runtime.types.message import Message
 from runtime.types.values import DataBlock, MachineID, NetDest, WriteMask
 from slicc.text.lazy_dataclass import dataclass

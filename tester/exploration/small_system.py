@@ -19,7 +19,8 @@ from runtime.description import SystemDescription
 from runtime.description.inference import complete
 from runtime.native.plan import Capacities, Plans, Words
 from runtime.requesters.coalescer import VIPERCoalescer
-from runtime.system.system import System, build_completed, steady_buffers
+from runtime.system.builder import build_completed, steady_buffers
+from runtime.system.system import System
 from slicc.text.lazy_dataclass import dataclass
 from tester.errors import ConfigError
 from tester.exploration import operations

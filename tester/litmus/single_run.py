@@ -11,7 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from protocols.loader import LoadedProtocol
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from slicc.scenario_text.conditions import Outcome
 from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import WordArray

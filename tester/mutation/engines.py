@@ -13,7 +13,7 @@ from protocols.mutated import MutatedProtocol
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.trace import TraceHash
 from runtime.native.system import CountsTable, SystemTooLarge
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import AnyRun
 from tester.execution.events import Verdict

@@ -17,7 +17,7 @@ from msgspec import structs
 from protocols.loader import LoadedProtocol
 from runtime.description import DelayedMessage, SystemDescription
 from runtime.sim.delay_policy import SCRIPTED
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import leg_run
 from tester.program.replay_file import Leg
 

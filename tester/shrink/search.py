@@ -27,7 +27,7 @@ from msgspec import msgpack, structs
 
 from protocols.loader import LoadedProtocol
 from runtime.description import SystemDescription
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.campaign.left_out import alike

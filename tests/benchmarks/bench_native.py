@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocols.loader import LoadedProtocol, load_protocol
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import Campaign, leg_run
 from tester.engines.choice import Choice
 from tester.engines.selection import Chosen, choose

@@ -25,7 +25,7 @@ from statistics import median
 from types import ModuleType
 
 from protocols.loader import LoadedProtocol, load_protocol
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import Campaign, leg_run
 from tester.execution.collector import tune_collector
 from tester.program.replay_file import Leg

@@ -16,7 +16,8 @@ from runtime.description import load_description
 from runtime.prng import Prng
 from runtime.requesters.port import Access, AccessKind, Requester
 from runtime.sim.engine import Consumer, Engine
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from runtime.types.values import DataBlock
 from slicc.codegen.python.importer import load_package
 from slicc.compiler import compile_files

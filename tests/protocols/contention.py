@@ -19,7 +19,8 @@ from runtime.controller.shapes import Controller
 from runtime.description import SystemDescription
 from runtime.requesters.port import Access, AccessKind, Requester
 from runtime.sim.engine import Consumer
-from runtime.system.system import AgentPlace, System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import AgentPlace, System
 from runtime.types.atomic_op import AtomicKind
 from runtime.types.values import DataBlock
 from tests.coherent_view import coherent_bytes, coherent_line

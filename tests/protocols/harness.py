@@ -14,7 +14,8 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.prng import initial_byte
 from runtime.requesters.port import Access, AccessKind, Requester
 from runtime.sim.engine import Consumer
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from runtime.types.message import Message
 from runtime.types.values import DataBlock
 

@@ -20,7 +20,7 @@ from protocols.loader import LoadedProtocol, load_protocol
 from runtime.description import DescriptionError
 from runtime.requesters.port import Access, Scope
 from runtime.requesters.sequencer import Sequencer
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options
 from tester.campaign.engine_diff import first_difference

@@ -8,7 +8,7 @@ import pytest
 
 from protocols import DIRECTORY, run_pictures
 from protocols.loader import LoadedProtocol, load_protocol
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.scenario_text.parser import read_scenario
 from tester.campaign.campaign import leg_run
 from tester.litmus.binding import bind

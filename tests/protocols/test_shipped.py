@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from runtime.description.inference import complete
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc import ir
 from slicc.compiler import compile_files
 from slicc.diagnostics.model import DiagnosticSink

@@ -20,7 +20,8 @@ from runtime.description import SystemDescription
 from runtime.sim.message_buffer import MessageBuffer
 from runtime.structures.cache_memory import AbstractCacheEntry
 from runtime.structures.tbe_table import TBETable
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from runtime.types.enumeration import Enumeration
 from runtime.types.message import Message
 from runtime.types.messages import (

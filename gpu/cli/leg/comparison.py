@@ -15,7 +15,7 @@ from gpu.cli.leg.leg_run import GpuLeg, LegRun, Outcome
 from gpu.memory.coherent.factory import EngineChoice, LoadedSystem, choose_engine
 from gpu.memory.coherent.system_selection import kernel_system
 from protocols.loader import LoadedProtocol
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.text.lazy_dataclass import dataclass
 from tester.execution import leg as agents
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding

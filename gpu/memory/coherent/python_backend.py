@@ -16,7 +16,8 @@ from gpu.memory.coherent.system_selection import KernelSystem
 from gpu.memory.coherent.transition_counts import Executed, executed
 from runtime.requesters.port import Access, AnswerKind, Requester
 from runtime.sim.engine import Consumer, Engine
-from runtime.system.system import AnyRequester, System, build_completed
+from runtime.system.builder import build_completed
+from runtime.system.system import AnyRequester, System
 from runtime.types.messages import RubyRequest, RubyRequestType
 from runtime.types.values import DataBlock
 

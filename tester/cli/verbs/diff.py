@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.engine_diff import describe, first_difference
 from tester.cli.checks import (
     check_directory,

@@ -17,7 +17,7 @@ from runtime.controller.shapes import Controller
 from runtime.description.inference import complete
 from runtime.errors import ErrorKind
 from runtime.native.system import ErrorWord
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import kind_of, leg_run
 from tester.execution.events import ATOMIC_VERDICTS, VALUE_VERDICTS, Finding, Role, Verdict

@@ -19,7 +19,8 @@ from runtime.description import DelayedMessage
 from runtime.network.bus import BusPort
 from runtime.sim.delay_policy import SCRIPTED, line_number
 from runtime.sim.engine import Engine
-from runtime.system.system import System, build_system, channel_names
+from runtime.system.builder import build_system, channel_names
+from runtime.system.system import System
 from runtime.types.message import Message
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from protocols.loader import LoadedProtocol
 from runtime.native.system import ChoiceKind
 from runtime.network.bus import BusPort
-from runtime.system.system import System, build_completed
+from runtime.system.builder import build_completed
+from runtime.system.system import System
 from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.exploration import Finding, Step
 from tester.exploration.native_search import Choice, NativeSearch, Rules, build

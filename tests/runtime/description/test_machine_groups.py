@@ -11,7 +11,8 @@ from runtime.description import DescriptionError, SystemDescription
 from runtime.description.export import editable_toml
 from runtime.description.inference import complete
 from runtime.errors import ProtocolError
-from runtime.system.system import agent_places, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import agent_places
 from tests.runtime.mini_protocol import CacheController, DirectoryController
 
 LEVELS = """

@@ -9,7 +9,8 @@ from runtime.requesters.port import Access, AccessKind
 from runtime.statistics.census import TABLES
 from runtime.statistics.counters import Counters
 from runtime.statistics.words import TallyWord
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from tests.runtime.mini_protocol import MINI
 from tests.runtime.requesters.requester_kit import Recorder
 

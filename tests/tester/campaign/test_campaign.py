@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import LoadedProtocol, ProtocolMissing, load_protocol, locate, shipped
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from slicc.coverage.file import SCHEMA, write_cells
 from tester.campaign.campaign import Campaign, Totals, leg_run
 from tester.campaign.coverage import Coverage

@@ -7,7 +7,7 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.requesters.sequencer import Sequencer
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from runtime.types.messages import RubyRequestType
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.execution.handover import handover_rules_of
 from tester.execution.leg import LegRun
 from tests.tester.mutation.small_study import campaign, mutated, native, python

@@ -17,7 +17,8 @@ from runtime.errors import ProtocolError
 from runtime.native.system import NativeError
 from runtime.native.verdicts import Verdicts
 from runtime.prng import hash64
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options
 from tester.engines.choice import Choice

@@ -10,7 +10,7 @@ from msgspec.structs import replace as changed
 from runtime.description import DelayedMessage
 from runtime.prng import Prng
 from runtime.sim.delay_policy import ScriptedDelay
-from runtime.system.system import build_system, channel_names
+from runtime.system.builder import build_system, channel_names
 from tester.program.replay_file import Leg
 from tests.sampling import sampled
 from tests.tester.native.equality import in_python, leg_of, loaded, natively

@@ -14,7 +14,7 @@ from runtime.native.plan import Capacities
 from runtime.native.plan_words import HeadWord
 from runtime.sim.engine import Limits
 from runtime.system import watchdog
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.diagnosis.failure_report import render

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options
 from tester.litmus.binding import bind, text_of_leg

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options
 from tester.engines.selection import Chosen

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from protocols.loader import load_protocol
-from runtime.system.system import System, build_system
+from runtime.system.builder import build_system
+from runtime.system.system import System
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest

@@ -8,7 +8,7 @@ import pytest
 
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.controller.trace import Observers, TraceHash
-from runtime.system.system import build_system
+from runtime.system.builder import build_system
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options
 from tester.campaign.recording import record
