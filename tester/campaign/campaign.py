@@ -65,15 +65,15 @@ class Totals:
     agent_time: int = 0
 
     def add(self, outcome: Outcome) -> None:
-        statistics = outcome.statistics
+        concurrency = outcome.concurrency
         self.legs += 1
         self.episodes += outcome.episodes
         self.lane_accesses += outcome.lane_accesses
         self.ticks += outcome.ticks
-        self.live_time += statistics.live_time
-        self.episode_ticks += statistics.end
-        self.handover_time += statistics.handover_time
-        self.agent_time += statistics.agent_time
+        self.live_time += concurrency.live_time
+        self.episode_ticks += concurrency.end
+        self.handover_time += concurrency.handover_time
+        self.agent_time += concurrency.agent_time
 
     def merge(self, other: Totals) -> None:
         """Add the sums of other legs."""

@@ -533,11 +533,11 @@ def engine_for(choice: Choice, trace: str | None) -> Choice:
 
 def ending(run: AnyRun) -> str:
     """How a leg that passed went."""
-    outcome, statistics = run.outcome, run.outcome.statistics
+    outcome, concurrency = run.outcome, run.outcome.concurrency
     return (
         f"{outcome.lane_accesses:,} lane accesses in {outcome.ticks:,} ticks, "
-        f"{statistics.mean_live:.1f} of {len(run.driver.agents)} agents live, "
-        f"{100 * statistics.handover_share:.0f} % of their time waiting"
+        f"{concurrency.mean_live:.1f} of {len(run.driver.agents)} agents live, "
+        f"{100 * concurrency.handover_share:.0f} % of their time waiting"
     )
 
 

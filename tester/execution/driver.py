@@ -17,7 +17,7 @@ from tester.execution.events import RequestObserver, Role
 from tester.program.program import Program
 
 
-class Statistics:
+class Concurrency:
     """How much ran concurrently. Times in ticks."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Driver:
         self.observer = observer
         self.line_size = line_size
 
-        self.statistics = Statistics()
+        self.concurrency = Concurrency()
         self.completed = 0
         """Episodes complete, over all agents."""
         self._steps = steps or [HandoverSteps()] * len(ports)
@@ -120,8 +120,8 @@ class Driver:
         return ahead
 
     def episode_started(self, waited: int) -> None:
-        self.statistics.handover_time += waited
-        self.statistics.change(1, self.engine.now)
+        self.concurrency.handover_time += waited
+        self.concurrency.change(1, self.engine.now)
 
     def last_access(self, agent: Agent) -> None:
         for waiter in self._waiting[agent.number].get(agent.completed + 1, ()):
@@ -130,7 +130,7 @@ class Driver:
     def episode_completed(self, agent: Agent) -> None:
         now = self.engine.now
         self.completed += 1
-        self.statistics.change(-1, now)
+        self.concurrency.change(-1, now)
         for waiter in self._waiting[agent.number].pop(agent.completed, ()):
             waiter.waits -= 1
             if not waiter.waits:
@@ -139,4 +139,4 @@ class Driver:
     def agent_ended(self) -> None:
         assert self._running > 0
         self._running -= 1
-        self.statistics.agent_time += self.engine.now
+        self.concurrency.agent_time += self.engine.now

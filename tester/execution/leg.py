@@ -20,7 +20,7 @@ from runtime.requesters.port import Requester
 from runtime.sim.engine import Engine
 from slicc.text.lazy_dataclass import dataclass
 from tester.execution.checker import Checker
-from tester.execution.driver import Driver, Statistics
+from tester.execution.driver import Concurrency, Driver
 from tester.execution.events import Finding, RequestObserver, Role, Tee, Verdict
 from tester.execution.flush import (
     FLUSHES,
@@ -83,7 +83,7 @@ class Outcome:
     episodes: int = 0
     lane_accesses: int = 0
     ticks: int = 0
-    statistics: Statistics = field(default_factory=Statistics)
+    concurrency: Concurrency = field(default_factory=Concurrency)
     flushed: bool = False
     """Whether memory itself was compared (the protocol has a flush)."""
 
@@ -173,7 +173,7 @@ class LegRun:
         outcome.episodes = self.driver.completed
         outcome.lane_accesses = self.checker.lane_accesses
         outcome.ticks = self.system.engine.now
-        outcome.statistics = self.driver.statistics
+        outcome.concurrency = self.driver.concurrency
 
     # ------------------------------------------------------------------ phases; True: continue
 

@@ -28,7 +28,7 @@ from runtime.native.statistics import NativeCounters
 from runtime.native.system import CountsTable, RunStatus, zeroed_block
 from runtime.statistics.counted import Counted
 from slicc.text.lazy_dataclass import dataclass
-from tester.execution.driver import Statistics
+from tester.execution.driver import Concurrency
 from tester.execution.events import KIND_NAMES, Verdict
 from tester.execution.handover import HandoverRules
 from tester.execution.leg import ERROR_VERDICTS, Outcome
@@ -116,7 +116,7 @@ class NativeLegResult:
     """That the failure is about; -1: none."""
     stuck: str
     """Of a hang: the kind of request that has no answer, if one has not."""
-    statistics: Statistics
+    concurrency: Concurrency
 
     @property
     def ending(self) -> str:
@@ -132,7 +132,7 @@ class NativeLegResult:
             self.episodes,
             self.lane_accesses,
             self.ticks,
-            self.statistics,
+            self.concurrency,
             self.flushed,
         )
 
@@ -433,16 +433,16 @@ class LegBatch:
             outcome.flushed,
             -1 if finding is None else finding.address,
             "" if finding is None else finding.stuck,
-            outcome.statistics,
+            outcome.concurrency,
         )
 
     def _result(self, leg: Leg, row: list[int]) -> NativeLegResult:
-        statistics = Statistics()
-        statistics.live = row[ResultWord.LIVE]
-        statistics.live_time = row[ResultWord.LIVE_TIME]
-        statistics.handover_time = row[ResultWord.HANDOVER_TIME]
-        statistics.agent_time = row[ResultWord.AGENT_TIME]
-        statistics.end = row[ResultWord.END]
+        concurrency = Concurrency()
+        concurrency.live = row[ResultWord.LIVE]
+        concurrency.live_time = row[ResultWord.LIVE_TIME]
+        concurrency.handover_time = row[ResultWord.HANDOVER_TIME]
+        concurrency.agent_time = row[ResultWord.AGENT_TIME]
+        concurrency.end = row[ResultWord.END]
         failure = ""
         if row[ResultWord.STATUS] == RunStatus.FINDING:
             known = {word: None if row[word] == NONE else row[word] for word in ResultWord}
@@ -465,7 +465,7 @@ class LegBatch:
             bool(row[ResultWord.FLUSHED]),
             -1 if row[ResultWord.ADDRESS] == NONE else row[ResultWord.ADDRESS],
             "" if row[ResultWord.STUCK] == NONE else KIND_NAMES[row[ResultWord.STUCK]],
-            statistics,
+            concurrency,
         )
 
 

@@ -37,7 +37,7 @@ from runtime.statistics.counted import Counted
 from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import IntArray
 from tester.execution.agent import HandoverSteps
-from tester.execution.driver import Statistics
+from tester.execution.driver import Concurrency
 from tester.execution.events import KIND_NAMES, Finding, Role, Verdict
 from tester.execution.flush import FLUSHES, READ_BACKS, flush_parts, flushing_requesters, has_flush
 from tester.execution.handover import HandoverRules, judged_versions
@@ -261,18 +261,18 @@ class NativeLegRun:
             return
         system = self.system
         native = system.statistics(0)
-        statistics = Statistics()
-        statistics.live = native.live
-        statistics.live_time = native.live_time
-        statistics.handover_time = native.handover_time
-        statistics.agent_time = native.agent_time
-        statistics.end = native.end
+        concurrency = Concurrency()
+        concurrency.live = native.live
+        concurrency.live_time = native.live_time
+        concurrency.handover_time = native.handover_time
+        concurrency.agent_time = native.agent_time
+        concurrency.end = native.end
         self.driver.completed = native.completed
         outcome = self.outcome
         outcome.episodes = native.completed
         outcome.lane_accesses = system.lane_accesses
         outcome.ticks = system.now
-        outcome.statistics = statistics
+        outcome.concurrency = concurrency
 
     @property
     def started(self) -> bool:

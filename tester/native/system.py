@@ -68,8 +68,8 @@ class NativeFinding:
     kind: int
 
 
-class NativeStatistics(NamedTuple):
-    """The statistics of one driver: see ``tester.execution.driver``."""
+class DriverWords(NamedTuple):
+    """What one driver has counted: see ``tester.execution.driver``."""
 
     completed: int
     live: int
@@ -167,9 +167,9 @@ class TesterSystem(NativeSystem):
         agent = self.library.refused(self._at)
         return None if agent < 0 else agent
 
-    def statistics(self, driver: int) -> NativeStatistics:
+    def statistics(self, driver: int) -> DriverWords:
         out = self._read(7, self.library.statistics, driver)
-        return NativeStatistics(*out)
+        return DriverWords(*out)
 
     def finding(self) -> NativeFinding | None:
         """What the checker found; None: nothing."""

@@ -85,7 +85,7 @@ def run_once(name: str, leg: Leg, protocol: LoadedProtocol) -> Measured:
     running = timed(run.run_episodes)
     executed = sum(sum(controller.counts) for controller in system.controllers)
     accesses = run.outcome.lane_accesses
-    live = run.outcome.statistics.mean_live
+    live = run.outcome.concurrency.mean_live
     winding_up = timed(run.wind_up)
     if run.outcome.finding is not None:
         raise SystemExit(f"{name}: {run.outcome.finding}")

@@ -102,7 +102,7 @@ def test_most_wavefronts_are_live_on_the_default_system(seed: int) -> None:
     outcome = leg_run(leg, build_system(viper.info, leg.description, leg.run_key)).run_episodes()
     assert outcome.finding is None
     assert units is not None
-    assert outcome.statistics.mean_live >= 0.6 * units * group.wavefronts
+    assert outcome.concurrency.mean_live >= 0.6 * units * group.wavefronts
 
 
 def test_coverage_counts_what_ran(mi: LoadedProtocol, tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_the_driver_keeps_its_rules(one_request_per_lane: bool) -> None:
     run = LegRun(test, fake, 20_000, observers=[rules])
     assert run.run().finding is None
     assert rules.waited == test.waits
-    assert run.outcome.statistics.mean_live > 1
+    assert run.outcome.concurrency.mean_live > 1
 
 
 class Course:

@@ -134,7 +134,7 @@ def _memory_hash(state: int, line: int, data: bytes) -> int:
 
 def _summary(run: LegRun | NativeLegRun) -> Summary:
     outcome = run.outcome
-    statistics = outcome.statistics
+    concurrency = outcome.concurrency
     found = outcome.finding
     where = "" if found is None else f"{found.verdict.value} at {found.tick}, {found.address:#x}"
     return Summary(
@@ -142,10 +142,10 @@ def _summary(run: LegRun | NativeLegRun) -> Summary:
         outcome.episodes,
         outcome.lane_accesses,
         outcome.ticks,
-        statistics.live_time,
-        statistics.handover_time,
-        statistics.agent_time,
-        statistics.end,
+        concurrency.live_time,
+        concurrency.handover_time,
+        concurrency.agent_time,
+        concurrency.end,
         outcome.flushed,
     )
 

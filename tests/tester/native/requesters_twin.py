@@ -169,7 +169,7 @@ class PythonRun:
             if driver is None:
                 words += [0] * 8
                 continue
-            s = driver.statistics
+            s = driver.concurrency
             words += [driver.completed, s.live, s.live_time, s.handover_time, s.agent_time, s.end]
             words += [driver._running, driver._identity]
         return dict(zip(STATE, [word & NONE for word in words], strict=True))

@@ -60,7 +60,7 @@ def assert_alike(protocol: str, leg: Leg, result: NativeLegResult) -> None:
     about = (-1, "") if found is None else (found.address, found.stuck)
     assert (result.address, result.stuck) == about
     for name in FIELDS:
-        assert getattr(result.statistics, name) == getattr(outcome.statistics, name), name
+        assert getattr(result.concurrency, name) == getattr(outcome.concurrency, name), name
 
 
 def at_once(leg: Leg) -> Leg:
@@ -68,7 +68,7 @@ def at_once(leg: Leg) -> Leg:
 
 
 def figures(result: NativeLegResult) -> tuple[object, ...]:
-    return (*astuple(result)[:-1], *(getattr(result.statistics, name) for name in FIELDS))
+    return (*astuple(result)[:-1], *(getattr(result.concurrency, name) for name in FIELDS))
 
 
 def wrong(leg: Leg) -> Leg:
