@@ -153,7 +153,8 @@ class ExternalSystem(NativeSystem):
     """A system whose requesters serve agents outside of it. ``library`` is for EXTERNAL_CLIENTS."""
 
     def __init__(self, library: Library, plan: Words) -> None:
-        super().__init__(library, plan)
+        # What issues the accesses takes far more time, and many devices run one short kernel.
+        super().__init__(library, plan, large_pages=False)
         self._run_external = library.run_external  # called many thousand times a second
 
     def add_external(self, requester: int) -> int:

@@ -121,12 +121,13 @@ class NativeSystem:
     ``block`` is the memory itself. A class for each kind of clients adds what issues accesses.
     """
 
-    def __init__(self, library: Library, plan: Words) -> None:
+    def __init__(self, library: Library, plan: Words, large_pages: bool = True) -> None:
+        """``large_pages``: as for `zeroed_block`."""
         self.library = library
         size = library.system_size(plan.ctypes.data, len(plan))
         if not size:
             raise ValueError("the compiled protocol does not understand the plan of its system")
-        self.block = _allocated(size)
+        self.block = _allocated(size, large_pages)
         self._at = self.block.ctypes.data
         status = library.start(self._at, size, plan.ctypes.data, len(plan))
         if status:
@@ -296,15 +297,16 @@ class NativeSystem:
             raise PoolExhausted(POOLS[pool - 1], capacity)
 
 
-def zeroed_block(size: int) -> npt.NDArray[np.uint8]:
+def zeroed_block(size: int, large_pages: bool = True) -> npt.NDArray[np.uint8]:
     """Zeros for a system, where a block may begin (runtime/native/cpp/block/layout.hpp:
     BLOCK_ALIGNMENT).
 
     Fresh pages, so that those which are never touched cost nothing: an allocator may give memory
-    back that it has to clear. Large ones where there is much: a system looks here and there, and
-    the processor knows the places of few pages. Raises MemoryError.
+    back that it has to clear. ``large_pages``, where there is much: a system looks here and there,
+    and the processor knows the places of few pages; but each is cleared as a whole. Raises
+    MemoryError.
     """
-    spare = _LARGE_PAGE if size >= 2 * _LARGE_PAGE else 0
+    spare = _LARGE_PAGE if large_pages and size >= 2 * _LARGE_PAGE else 0
     try:
         pages = mmap.mmap(-1, size + spare, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:
@@ -318,7 +320,7 @@ def zeroed_block(size: int) -> npt.NDArray[np.uint8]:
     return block[begin : begin + size]
 
 
-def _allocated(size: int) -> npt.NDArray[np.uint8]:
+def _allocated(size: int, large_pages: bool) -> npt.NDArray[np.uint8]:
     """A block. Raises SystemTooLarge."""
     free = available_memory()
     if free is not None and size > _SHARE * free:
@@ -327,7 +329,7 @@ def _allocated(size: int) -> npt.NDArray[np.uint8]:
             "free; fewer machines, smaller caches or fewer lines under test need less"
         )
     try:
-        return zeroed_block(size)
+        return zeroed_block(size, large_pages)
     except MemoryError:
         raise SystemTooLarge(f"there are no {_megabytes(size)} of memory for the system") from None
 
