@@ -27,6 +27,7 @@ from tester.campaign_directory.series import Crew, LegSeries
 from tester.campaign_directory.status import read_status, text_lines
 from tester.campaign_directory.store import FailureRow, Store, StoreError
 from tester.cli.options.campaign import NO_END, CampaignOptions
+from tester.cli.verdict_words import status_of, verdict_word
 from tester.engines.selection import Chosen, EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.program.program import Program
@@ -35,12 +36,6 @@ from tester.shrink.measure import Size
 
 _TRIES: Final = 3
 """How often a leg is begun whose process dies."""
-_VERDICTS: Final = {
-    FINE: "PASSED",
-    FOUND: "FAILED",
-    DISAGREE: "BROKEN: the engines disagree",
-    OURS: "BROKEN: a fault of the tester",
-}
 
 
 class CampaignSession:
@@ -123,7 +118,8 @@ class CampaignSession:
         except WorkerDied as error:
             _warn(f"{error}, {_TRIES} times; was there too little memory for --jobs?")
             return OURS
-        return FOUND if self._series.progress.failing_legs else FINE
+        progress = self._series.progress
+        return FOUND if progress.failing_legs else status_of(progress.episodes)
 
     @contextmanager
     def _crew(self, engine: Chosen) -> Iterator[Crew]:
@@ -200,7 +196,7 @@ class CampaignSession:
         if not self._options.quiet:
             for line in text_lines(read_status(self._directory, self._store)):
                 print(printable_lines(line))
-        verdict = _VERDICTS.get(status, "INTERRUPTED")
+        verdict = verdict_word(status)
         rest = (
             f"{counted(progress.episodes, 'episode')} in {counted(progress.legs, 'leg')}, "
             f"{progress.session_legs:,} of them now, seed {self._drawn.seed}; "

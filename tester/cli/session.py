@@ -36,6 +36,7 @@ from tester.campaign.workers import OutOfTime, WorkerDied
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
+from tester.cli.verdict_words import status_of, verdict_word
 from tester.engines.choice import Choice
 from tester.engines.selection import EngineDisagreement, choose
 from tester.errors import ConfigError
@@ -55,14 +56,6 @@ if TYPE_CHECKING:
     from tester.program.program import Program
 
 Failed = tuple[Leg, LegRun, Finding]
-
-_VERDICTS: Final = {
-    FINE: "PASSED",
-    FOUND: "FAILED",
-    DISAGREE: "BROKEN: the engines disagree",
-    OURS: "BROKEN: a fault of the tester",
-}
-
 
 LONG: Final = 10_000
 """Episodes after which a run names what it has not hit."""
@@ -158,7 +151,8 @@ class Session:
                 failed = legs(self)
             if failed is not None:
                 self._report(*failed)
-            status = FINE if failed is None and not self.finds else FOUND
+            passed = failed is None and not self.finds
+            status = status_of(self.campaign.totals.episodes) if passed else FOUND
         except KeyboardInterrupt:
             status = INTERRUPTED
         except Ended as end:
@@ -454,7 +448,7 @@ class Session:
             version=self.drawn.version,
             engine=self.engine.summary,
             status=status,
-            word=_word(status),
+            word=verdict_word(status),
             seconds=self.seconds,
         )
 
@@ -474,7 +468,7 @@ class Session:
     def _summary(self, status: int, cells: Cells | None) -> None:
         """``cells``: of a run so long that what it has not hit is of interest."""
         totals, campaign = self.campaign.totals, self.campaign
-        verdict = _word(status)
+        verdict = verdict_word(status)
         seed = "" if self.seed_given else f", seed {self.drawn.seed}"
         rest = (
             f"{counted(totals.episodes, 'episode')} in {counted(totals.legs, 'leg')}, "
@@ -516,10 +510,6 @@ def _print_never_hit(cells: Cells) -> None:
 
     for line in never_hit(cells):
         print(printable_lines(f"  {line}"))
-
-
-def _word(status: int) -> str:
-    return _VERDICTS.get(status, "INTERRUPTED")
 
 
 def engine_for(choice: Choice, trace: str | None) -> Choice:

@@ -74,6 +74,17 @@ def test_a_terminal_shows_progress(tmp_path: Path) -> None:
     assert "PASSED: 24 episodes" in ended.stdout
 
 
+def test_a_time_without_a_leg_is_no_pass(tmp_path: Path) -> None:
+    directory = str(tmp_path / "new")
+    result = gpu_tester("campaign", directory, *SMALL, "--hours", "0.000000001")
+    assert result.exit_code == 2
+    assert "NOTHING TESTED: 0 episodes in 0 legs, 0 of them now" in result.output
+    assert gpu_tester("campaign", directory, "--episodes", "4").exit_code == 0, "it resumes"
+    later = gpu_tester("campaign", directory, "--hours", "0.000000001")
+    assert later.exit_code == 0, "the verdict is that of the directory"
+    assert "PASSED: 4 episodes in 1 leg, 0 of them now" in later.output
+
+
 def test_one_leg_is_one(tmp_path: Path) -> None:
     directory = str(tmp_path / "new")
     result = gpu_tester("campaign", directory, *SMALL, "--episodes", "4")
