@@ -91,19 +91,23 @@ def compiling(
     from slicc.loading.reader import CannotRead
 
     format, color = options.diagnostics, options.color
-    for root in options.include:
-        if not root.is_dir():
-            raise Stop(f"cannot read from {root}: it is not a directory")
     sink = DiagnosticSink()
-    files = [named_file(file) for file in files]
     with uncollected():  # to the end: what a command builds, it needs until it ends
         try:
-            protocols = compile_files(files, options.include, sink, options.prelude)
-        except CannotRead as error:
-            _report(sink, format, color)
-            raise Stop(str(error)) from None
-        if examine is not None:
-            examine(protocols, sink)
+            _check_include(options)
+            try:
+                protocols = compile_files(
+                    [named_file(file) for file in files], options.include, sink, options.prelude
+                )
+            except CannotRead as error:
+                raise Stop(str(error)) from None
+            if examine is not None:
+                examine(protocols, sink)
+        except Stop as stop:
+            _report(sink, format, color, str(stop))
+            if format is DiagnosticFormat.JSON:  # the document has the message
+                raise SystemExit(stop.status) from None
+            raise
         _report(sink, format, color)
         yield Session(protocols, sink)
         sys.stdout.flush()
@@ -112,6 +116,12 @@ def compiling(
         gc.freeze()
     if sink.error_count or (warnings_are_errors and sink.warning_count):
         raise SystemExit(FOUND)
+
+
+def _check_include(options: CompilerOptions) -> None:
+    for root in options.include:
+        if not root.is_dir():
+            raise Stop(f"cannot read from {root}: it is not a directory")
 
 
 def named_file(file: Path) -> Path:
@@ -129,11 +139,14 @@ def named_file(file: Path) -> Path:
     return shipped[name]
 
 
-def _report(sink: DiagnosticSink, format: DiagnosticFormat, color: Color) -> None:
+def _report(
+    sink: DiagnosticSink, format: DiagnosticFormat, color: Color, error: str | None = None
+) -> None:
+    """``error``: why the command cannot look at its files."""
     if format is DiagnosticFormat.JSON:
         from slicc.diagnostics.render_json import render_json
 
-        sys.stderr.write(render_json(sink.in_source_order(), sink.left_out()))
+        sys.stderr.write(render_json(sink.in_source_order(), sink.left_out(), error))
     elif sink.diagnostics and format is not DiagnosticFormat.GITHUB:
         from slicc.diagnostics.render_text import render_text
 

@@ -5,10 +5,10 @@
         "file": "MI-cache.sm", "line": 459, "column": 5, "end": {"line": 459, "column": 18},
         "label": "…", "labels": [{"text": "…", "file": …, "line": …, "column": …, "end": …}],
         "notes": ["…"], "help": null}],
-     "left_out": [{"file": "MI-dir.sm", "errors": 20, "warnings": 0}]}
+     "left_out": [{"file": "MI-dir.sm", "errors": 20, "warnings": 0}], "error": null}
 
 Of a file with very many findings only the first are diagnostics here; ``left_out`` counts the
-others, and ``errors`` and ``warnings`` count all.
+others, and ``errors`` and ``warnings`` count all. ``error``: why the command could not look.
 
 Lines and columns count from 1, columns in characters; ``end`` is the first place after the span.
 Invariant: keys are only ever added; ``version`` changes if one changes its meaning.
@@ -26,7 +26,9 @@ from slicc.text.data import json_text
 VERSION = 1
 
 
-def render_json(diagnostics: Sequence[Diagnostic], left_out: Sequence[LeftOut] = ()) -> str:
+def render_json(
+    diagnostics: Sequence[Diagnostic], left_out: Sequence[LeftOut] = (), error: str | None = None
+) -> str:
     """The document, ending in a newline. The order of diagnostics is kept."""
     errors = sum(found.severity is Severity.ERROR for found in diagnostics)
     document = {
@@ -35,6 +37,7 @@ def render_json(diagnostics: Sequence[Diagnostic], left_out: Sequence[LeftOut] =
         "warnings": len(diagnostics) - errors + sum(one.warnings for one in left_out),
         "diagnostics": [_diagnostic(found) for found in diagnostics],
         "left_out": [asdict(one) for one in left_out],
+        "error": error,
     }
     return json_text(document, indent=2) + "\n"
 

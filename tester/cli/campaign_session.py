@@ -26,8 +26,8 @@ from tester.campaign_directory.leg_task import LegRecord, LegRunner
 from tester.campaign_directory.series import Crew, LegSeries
 from tester.campaign_directory.status import read_status, text_lines
 from tester.campaign_directory.store import FailureRow, Store, StoreError
+from tester.cli.endings import status_of, verdict_word
 from tester.cli.options.campaign import NO_END, CampaignOptions
-from tester.cli.verdict_words import status_of, verdict_word
 from tester.engines.selection import Chosen, EngineDisagreement, choose
 from tester.errors import ConfigError
 from tester.program.program import Program

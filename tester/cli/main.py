@@ -16,10 +16,11 @@ from typing import Annotated, Any, Final, NoReturn
 from typer import BadParameter
 
 from slicc.text.command.command_line import new_app
-from slicc.text.command.exit_status import Stop, heed_endings, run_command
+from slicc.text.command.exit_status import heed_endings, run_command
 from slicc.text.command.options import written
 from slicc.text.command.verb import Verb, imported, later
 from slicc.text.command.version import version_option
+from tester.cli.endings import input_error
 from tester.execution.collector import tune_collector
 
 _HELP: Final = """Break a coherence protocol: run random data-race-free programs on it and judge
@@ -195,22 +196,8 @@ def options(version: Annotated[bool, version_option("gpu-tester")] = False) -> N
 
 def _status(command: Callable[[], object]) -> int:
     return run_command(
-        "gpu-tester", command, _input_error, "this is a bug of the tester, not of the protocol"
+        "gpu-tester", command, input_error, "this is a bug of the tester, not of the protocol"
     )
-
-
-def _input_error(error: Exception) -> Stop | None:
-    from protocols.loader import ProtocolBroken, ProtocolMissing
-    from runtime.description import DescriptionError
-    from slicc.scenario_text.errors import ScenarioError
-    from tester.errors import ConfigError
-    from tester.program.replay_file import ReplayError
-    from tester.trace_file.reader import TraceError
-
-    if isinstance(error, ProtocolBroken | ScenarioError):
-        return Stop(str(error), complete=True)
-    given = (ProtocolMissing, DescriptionError, ReplayError, ConfigError, TraceError)
-    return Stop(str(error)) if isinstance(error, given) else None
 
 
 def main() -> NoReturn:

@@ -33,10 +33,10 @@ from tester.campaign.campaign import AnyRun, Campaign, kind_of
 from tester.campaign.drawing.leg_summary import NO_SUMMARY, LegSummary
 from tester.campaign.drawing.options import Options
 from tester.campaign.workers import OutOfTime, WorkerDied
+from tester.cli.endings import status_of, verdict_word
 from tester.cli.finds import Finds
 from tester.cli.options.common import LegsOptions
 from tester.cli.program_check import ProgramWrong
-from tester.cli.verdict_words import status_of, verdict_word
 from tester.engines.choice import Choice
 from tester.engines.selection import EngineDisagreement, choose
 from tester.errors import ConfigError

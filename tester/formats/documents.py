@@ -14,6 +14,7 @@ from slicc.text.results.github import github_text
 from slicc.text.results.junit import junit_text
 from slicc.text.results.model import Case, Fault, Found, Level, Rule, Suite, Tool
 from slicc.text.results.sarif import sarif_text
+from slicc.text.results.unfinished import unfinished
 from tester.execution.events import Verdict
 from tester.formats.formats import ResultFormat
 from tester.formats.run_record import FailureRecord, ProfileRecord, RunEnd
@@ -57,6 +58,19 @@ def document(format: ResultFormat, end: RunEnd) -> str:
             rules = [Rule(verdict.value, title) for verdict, title in _VERDICTS.items()]
             tool = Tool("gpu-tester", end.version)
             return sarif_text(tool, rules, _found(end), complete=end.complete)
+
+
+def unfinished_document(format: ResultFormat, version: str, reason: str, status: int) -> str:
+    """As `document`, of a run that did not begin: its input is missing or malformed."""
+    match format:
+        case ResultFormat.text:
+            return ""
+        case ResultFormat.json:
+            table = {"schema": SCHEMA, "version": version, "status": status, "error": reason}
+            return json_text(table, indent=2) + "\n"
+        case _:
+            tool = Tool("gpu-tester", version)
+            return unfinished(format.value, tool, "gpu-tester", reason)
 
 
 def _found(end: RunEnd) -> list[Found]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from slicc.cli.options import TO_STDERR, CheckOptions, DiagnosticFormat
 from slicc.cli.session import Session, compiling
@@ -18,17 +18,26 @@ if TYPE_CHECKING:
     from slicc.compiled import CompiledProtocol
     from slicc.diagnostics.model import Diagnostic, DiagnosticSink
 
+_SUITE: Final = "slicc check"
+
 
 def check(options: CheckOptions) -> None:
     """Report everything that is wrong."""
-
-    def examine(protocols: Sequence[CompiledProtocol], sink: DiagnosticSink) -> None:
-        _examine(options, protocols, sink)
-
     if options.yes and not options.fix:
         raise Stop("--yes is for --fix")
     if options.fix and options.diagnostics is not DiagnosticFormat.TEXT:
         raise Stop(f"--fix shows a diff; it cannot be used with --format {options.diagnostics}")
+    try:
+        _check(options)
+    except Stop as stop:
+        print(_unfinished(options, str(stop)), end="")
+        raise
+
+
+def _check(options: CheckOptions) -> None:
+    def examine(protocols: Sequence[CompiledProtocol], sink: DiagnosticSink) -> None:
+        _examine(options, protocols, sink)
+
     with compiling(options.files, options, examine, options.warnings_are_errors) as session:
         print(_document(session, options), end="")
         for compiled in session.protocols:
@@ -41,6 +50,18 @@ def check(options: CheckOptions) -> None:
             )
         if options.fix:
             _fix(session.sink.diagnostics, options.yes)
+
+
+def _unfinished(options: CheckOptions, reason: str) -> str:
+    """As `_document`, where the files could not be looked at."""
+    if options.diagnostics in TO_STDERR:
+        return ""
+    from slicc.text.command.version import installed_version
+    from slicc.text.results.model import Tool
+    from slicc.text.results.unfinished import unfinished
+
+    tool = Tool("slicc", installed_version())
+    return unfinished(options.diagnostics.value, tool, _SUITE, reason)
 
 
 def _document(session: Session, options: CheckOptions) -> str:
@@ -64,7 +85,7 @@ def _document(session: Session, options: CheckOptions) -> str:
         case DiagnosticFormat.JUNIT:
             passed = [str(each.path) for each in session.protocols]
             cases = results.as_cases(found, passed, options.warnings_are_errors)
-            return junit_text(Suite("slicc check", cases))
+            return junit_text(Suite(_SUITE, cases))
         case _:
             raise AssertionError(options.diagnostics)
 

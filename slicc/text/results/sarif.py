@@ -20,9 +20,15 @@ _FINGERPRINT = "identity/v1"
 
 
 def sarif_text(
-    tool: Tool, rules: Iterable[Rule], found: Sequence[Found], *, complete: bool = True
+    tool: Tool,
+    rules: Iterable[Rule],
+    found: Sequence[Found],
+    *,
+    complete: bool = True,
+    reason: str = "",
 ) -> str:
-    """The document, with a line end. ``complete``: the tool came to its end (3.20.14)."""
+    """The document, with a line end. ``complete``: the tool came to its end (3.20.14). ``reason``:
+    what it ended with otherwise (3.20.21)."""
     used = {each.rule for each in found}
     kept = [rule for rule in rules if rule.slug in used]
     index = {rule.slug: number for number, rule in enumerate(kept)}
@@ -34,12 +40,19 @@ def sarif_text(
                 "rules": [_rule(each) for each in kept],
             }
         },
-        "invocations": [{"executionSuccessful": complete}],
+        "invocations": [_invocation(complete, reason)],
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, index) for each in found],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json_text(document, indent=2) + "\n"
+
+
+def _invocation(complete: bool, reason: str) -> dict[str, Any]:
+    written: dict[str, Any] = {"executionSuccessful": complete}
+    if reason:
+        written["toolExecutionNotifications"] = [{"level": "error", "message": _message(reason)}]
+    return written
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from tester.campaign.drawing.options import NO_END, Options
 from tester.campaign.drawing.usable_options import check_usable
 from tester.campaign.workers import LegResult, OnProgress, OutOfTime, Workers
 from tester.cli.checks import check_includes, check_run, fixed_options, given_options
+from tester.cli.endings import input_error
 from tester.cli.options.common import LegOptions
 from tester.cli.options.run import RunOptions
 from tester.cli.program_check import ProgramWrong, require_right
@@ -40,13 +41,26 @@ _SHOW_AFTER: Final = 0.2
 
 def run(options: RunOptions) -> int:
     """Returns the exit status. Errors in the user's input are raised."""
-    with text_beside(options.format):
-        end = _run(options)
+    try:
+        with text_beside(options.format):
+            end = _run(options)
+    except Exception as error:
+        _print_unfinished(options.format, error)
+        raise
     if options.format is not ResultFormat.text:
         from tester.formats.documents import document
 
         print(document(options.format, end), end="")
     return end.status
+
+
+def _print_unfinished(format: ResultFormat, error: Exception) -> None:
+    """The document of a run that an error in the user's input ends."""
+    stop = None if format is ResultFormat.text else input_error(error)
+    if stop is not None:
+        from tester.formats.documents import unfinished_document
+
+        print(unfinished_document(format, installed_version(), str(stop), stop.status), end="")
 
 
 def _run(options: RunOptions) -> RunEnd:

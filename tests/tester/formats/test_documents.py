@@ -146,3 +146,17 @@ def test_an_ended_run_is_an_error_and_not_a_failure(broken: Path) -> None:
 
 def test_every_verdict_is_a_rule() -> None:
     assert _VERDICTS.keys() == {*Verdict}
+
+
+@pytest.mark.parametrize("format", ["junit", "sarif", "github", "json"])
+def test_a_run_that_cannot_begin_has_a_document(format: str) -> None:
+    reason = "protocol file nosuch.slicc does not exist"
+    status, text, log = gpu_tester("run", "-p", "nosuch.slicc", "--format", format)
+    assert (status, log) == (2, f"gpu-tester: {reason}\n")
+    assert reason in text
+    if format == "json":
+        assert json.loads(text)["error"] == reason
+    elif format == "sarif":
+        check_sarif(json.loads(text))
+    elif format == "junit":
+        check_junit(text)

@@ -100,3 +100,34 @@ def test_junit_of_a_good_protocol_passes() -> None:
 def test_other_verbs_have_text_and_json(broken: Path) -> None:
     done = slicc("ir", "MI", "--format", "sarif")
     assert done.returncode == 2 and "text, json are possible" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("nosuch.slicc",), "cannot read nosuch.slicc: No such file or directory"),
+        (("nosuch",), "there is no file nosuch, and no shipped protocol of that name"),
+        (("MI", "--include", "nosuch"), "cannot read from nosuch: it is not a directory"),
+        (("MI", "--system", "nosuch"), "nosuch: cannot be read: No such file or directory"),
+    ],
+)
+def test_a_missing_input_is_said_in_the_document(words: tuple[str, ...], reason: str) -> None:
+    """Of the one that a job collects, and that its log alone would not explain."""
+    done = {
+        format: slicc("check", *words, "--format", format)
+        for format in ("junit", "sarif", "github", "json", "text")
+    }
+    assert {each.returncode for each in done.values()} == {2}
+    (error,) = check_junit(done["junit"].stdout).iter("error")
+    assert reason in error.attrib["message"]
+    document = json.loads(done["sarif"].stdout)
+    check_sarif(document)
+    (invocation,) = document["runs"][0]["invocations"]
+    assert not invocation["executionSuccessful"]
+    (notification,) = invocation["toolExecutionNotifications"]
+    assert reason in notification["message"]["text"]
+    assert done["github"].stdout.startswith(f"::error title=input-error::{reason}")
+    assert reason in json.loads(done["json"].stderr)["error"], "the document is all of stderr"
+    assert done["text"].stdout == ""
+    for format in ("junit", "sarif", "github", "text"):
+        assert reason in done[format].stderr

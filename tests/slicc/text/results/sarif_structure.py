@@ -86,12 +86,16 @@ RESULT = structure(  # 3.27
     },
 )
 DRIVER = structure({"name": text}, {"version": text, "rules": array(RULE)})  # 3.19
+NOTIFICATION = structure({"message": MESSAGE}, {"level": one_of("error")})  # 3.58
+INVOCATION = structure(  # 3.20
+    {"executionSuccessful": boolean}, {"toolExecutionNotifications": array(NOTIFICATION)}
+)
 RUN = structure(  # 3.14
     {"tool": structure({"driver": DRIVER})},
     {
         "results": array(RESULT),
         "columnKind": one_of("utf16CodeUnits", "unicodeCodePoints"),
-        "invocations": array(structure({"executionSuccessful": boolean})),
+        "invocations": array(INVOCATION),
     },
 )
 LOG = structure({"version": one_of("2.1.0"), "runs": array(RUN)}, {"$schema": uri})  # 3.13
