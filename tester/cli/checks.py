@@ -17,6 +17,7 @@ from slicc.text.files import why_lost, why_not_writable
 from tester.cli.options.common import LegOptions, OutputOptions, ProtocolOptions, SeriesOptions
 from tester.errors import ConfigError
 from tester.limits import LIMITS
+from tester.statistics.formats import format_of
 
 if TYPE_CHECKING:
     from tester.campaign.drawing.usable_options import Given
@@ -64,6 +65,13 @@ def check_stats(options: RunOptions | TraceOptions) -> None:
     """Raises ConfigError."""
     if options.stats_format is not None and options.stats is None:
         raise ConfigError(f"--stats-format {options.stats_format} has no effect without --stats")
+    if options.stats is None or options.stats_format is not None:
+        return
+    if format_of(options.stats) is None:
+        raise ConfigError(
+            f"--stats {options.stats}: {options.stats.suffix} is the ending of no format; there "
+            "are .txt, .json, .csv and .html, and --stats-format for other names"
+        )
 
 
 def check_nothing_drawn(options: SeriesOptions) -> None:

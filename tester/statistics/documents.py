@@ -33,8 +33,9 @@ _COLUMNS = ("measure", "machine", "what", "network", "from", "to", "at", "value"
 
 
 def write(statistics: Statistics, path: Path, format: StatsFormat | None, title: str) -> None:
-    """Write a file, whole or not at all. Raises OSError."""
-    text = document(statistics, format or format_of(path), title)
+    """Write a file, whole or not at all; as text, if neither its format nor its ending says
+    otherwise. Raises OSError."""
+    text = document(statistics, format or format_of(path) or StatsFormat.text, title)
     write_whole(path, text.encode())
 
 

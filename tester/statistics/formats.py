@@ -15,7 +15,9 @@ class StatsFormat(StrEnum):
     html = "html"
 
 
-def format_of(path: Path) -> StatsFormat:
-    """By the ending of a file."""
+def format_of(path: Path) -> StatsFormat | None:
+    """By the ending of a file; None: the ending is that of no format."""
     ending = path.suffix.lower().removeprefix(".")
-    return StatsFormat(ending) if ending in list(StatsFormat) else StatsFormat.text
+    if ending in ("", "txt"):
+        return StatsFormat.text
+    return StatsFormat(ending) if ending in list(StatsFormat) else None

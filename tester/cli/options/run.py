@@ -21,7 +21,7 @@ from tester.statistics.formats import StatsFormat
 
 STATS: Any = output_option(
     None,
-    "Count what the protocol costs, and write it: text, .json, .csv or .html.",
+    "Count what the protocol costs, and write it: .txt, .json, .csv or .html.",
     metavar="FILE",
 )
 STATS_FORMAT: Any = output_option(

@@ -77,6 +77,8 @@ def test_spellings(words: str, meant: str) -> None:
         ("run -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
         ("replay a.leg -qv", "--quiet and --verbose: only one of them is possible"),
         ("diff -p MI -q -v", "--quiet and --verbose: only one of them is possible"),
+        ("run --stats a.jsn", "a.jsn: .jsn is the ending of no format; there are .txt, .json"),
+        ("trace a.csv -p MI --stats a.foo", "--stats a.foo: .foo is the ending of no format"),
         ("run --history 0", "0: 1 to 4000 are possible"),
         ("run --sed 3", "No such option: --sed (Possible options: --seed"),
         ("diff --jobs 2", "--jobs. It is an option of run, campaign, shrink, mutate and explore."),

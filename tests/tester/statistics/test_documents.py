@@ -41,7 +41,9 @@ def test_the_command_writes_what_the_api_returns(statistics: Statistics, tmp_pat
     for name in ("a.json", "a.csv", "a.html", "a.txt"):
         status, text = gpu_tester(*RUN, "--stats", tmp_path / name)
         assert status == 0, text
-        expected = document(statistics, format_of(Path(name)), "MI: 30 episodes, seed 3")
+        format = format_of(Path(name))
+        assert format is not None
+        expected = document(statistics, format, "MI: 30 episodes, seed 3")
         assert (tmp_path / name).read_text() == expected
 
 
