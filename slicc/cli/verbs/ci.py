@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from protocols import shipped
-from slicc.cli.options import CiOptions, Service
+from slicc.cli.options import CiOptions, CompilerOptions, Service
+from slicc.cli.session import compiling
 from slicc.text.command.exit_status import Stop
 from slicc.text.files import write_whole
 from slicc.text.lazy_dataclass import dataclass
@@ -37,11 +38,15 @@ class CiFile:
 
 
 def ci(options: CiOptions) -> None:
-    """Write the file and print its path."""
+    """Write the file and print its path. Findings are reported; with errors nothing is written, as
+    the first step of every run would fail."""
     name = options.protocol
     if name not in shipped() and not Path(name).is_file():
         raise Stop(f"there is no file {name}, and no shipped protocol of that name")
     file = ci_file(options.service, name, options.output)
+    if name not in shipped():
+        with compiling([Path(name)], CompilerOptions()):
+            pass
     print(file.write())
     print(file.hint, file=sys.stderr)
 
