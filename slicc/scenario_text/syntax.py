@@ -20,6 +20,8 @@ DEFAULT_BYTES: Final = 4
 
 KERNEL_MODELS: Final = (Model.hsa, Model.opencl)
 
+PROTOCOL_ENDINGS: Final = (".slicc", ".sm")
+
 Value = int | bool | str | list["Value"] | dict[str, "Value"]
 """Of a setting."""
 
@@ -213,6 +215,10 @@ class Scenario(Node):
     def assignments(self) -> dict[str, Value]:
         """What it sets of the system, by path."""
         return {setting.path: setting.value for setting in self.settings}
+
+    def names_file(self) -> bool:
+        """Whether its protocol is a path, from where the text is, and no name."""
+        return self.protocol is not None and self.protocol.endswith(PROTOCOL_ENDINGS)
 
     def of_kernels(self) -> Span | None:
         """The first thing that only tests of kernels have: a place, an order, a guard, .."""

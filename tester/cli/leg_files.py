@@ -10,11 +10,11 @@ import errno
 import os
 from pathlib import Path
 
-from protocols.loader import LoadedProtocol, load_protocol, load_texts
+from protocols.loader import LoadedProtocol, load_protocol, load_texts, reachable
 from runtime.description.origin import MissingParameters
 from slicc.scenario_text.errors import ScenarioError
 from slicc.scenario_text.parser import read_scenario
-from slicc.scenario_text.syntax import Scenario
+from slicc.scenario_text.syntax import PROTOCOL_ENDINGS, Scenario
 from tester.campaign.replay_protocol import carried, fitted, named_protocol, parameters_of
 from tester.cli.options.common import ProtocolOptions
 from tester.engines.choice import Choice
@@ -60,11 +60,31 @@ def load_bound(options: ProtocolOptions, scenario: Scenario, file: Path, engine:
 
 
 def protocol_of(options: ProtocolOptions, scenario: Scenario, file: Path) -> str:
-    """The protocol that is asked for, else the one that a text is for. Raises ConfigError."""
+    """The protocol that is asked for, else the one that a text is for, by its name or by its path
+    from there. Raises ConfigError."""
     wanted = options.protocol or scenario.protocol
     if wanted is None:
         raise ConfigError(f"{file} names no protocol: --protocol NAME does")
-    return wanted
+    if options.protocol is not None or not scenario.names_file():
+        return wanted
+    path = file.parent / wanted
+    if not reachable(path, options.include):
+        raise ConfigError(
+            f"{file}: its protocol {path} lies neither below the working directory nor below a "
+            f"directory of --include: --include {path.parent}, or --protocol with its path, "
+            "allows it"
+        )
+    return str(path)
+
+
+def protocol_from(directory: Path, protocol: LoadedProtocol) -> str | None:
+    """How a text in a directory names a protocol by its file, if there is one and it can."""
+    if not protocol.identity.path or not Path(protocol.identity.path).is_file():
+        return None
+    path = os.path.relpath(protocol.identity.path, directory)
+    return (
+        path if path.isprintable() and '"' not in path and path.endswith(PROTOCOL_ENDINGS) else None
+    )
 
 
 def load_any(

@@ -117,7 +117,7 @@ def check_headings(scenario: syntax.Scenario, protocol: LoadedProtocol) -> None:
             "program", what, of_kernels, help="gpu.litmus.scenario reads it (docs/scenarios.md)"
         )
     own = protocol.identity.name
-    if scenario.protocol is not None and scenario.protocol != own:
+    if scenario.protocol not in (None, own) and not scenario.names_file():
         what = f"the scenario is for {scenario.protocol}, the protocol is {own}"
         raise ScenarioError("protocol", what, scenario.place_of("protocol"))
     for name in scenario.delays:
@@ -128,13 +128,19 @@ def check_headings(scenario: syntax.Scenario, protocol: LoadedProtocol) -> None:
             raise ScenarioError("name", f"there is no delay policy {name}", span, help=help_)
 
 
-def text_of_leg(leg: Leg, protocol: LoadedProtocol, title: str = "") -> str:
-    """A race-free leg of the protocol as a text that is read as the same leg. Raises NotText."""
+def text_of_leg(
+    leg: Leg, protocol: LoadedProtocol, title: str = "", named: str | None = None
+) -> str:
+    """A race-free leg of the protocol as a text that is read as the same leg. Raises NotText.
+
+    ``named``: how the text names a protocol that is not shipped.
+    """
     without = tuple(
         name for name in protocol.description.agents if name not in leg.description.agents
     )
     base = base_description(protocol, {}, without)
-    return printed(to_scenario(leg, base, without, title))
+    scenario = to_scenario(leg, base, without, title)
+    return printed(replace(scenario, protocol=scenario.protocol or named))
 
 
 def base_description(

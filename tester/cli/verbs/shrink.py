@@ -17,7 +17,7 @@ from tester.blame.small_leg import Small, small
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.cli.checks import check_files, check_includes
-from tester.cli.leg_files import is_text, load_any, require_name
+from tester.cli.leg_files import is_text, load_any, protocol_from, require_name
 from tester.cli.options.common import Format
 from tester.cli.options.shrink import ShrinkOptions
 from tester.engines.selection import choose
@@ -84,7 +84,12 @@ def shrink(options: ShrinkOptions) -> int:
 def _write_text(file: Path, found: Small, protocol: LoadedProtocol) -> None:
     """Save the small leg as a scenario as well. Raises ReplayError."""
     try:
-        text = text_of_leg(found.shrunk.leg, protocol, f"{found.shrunk.kind}, shrunk")
+        text = text_of_leg(
+            found.shrunk.leg,
+            protocol,
+            f"{found.shrunk.kind}, shrunk",
+            protocol_from(file.parent, protocol),
+        )
     except NotText as error:
         raise ReplayError(file, f"{error}, which no scenario says; see {found.path}") from None
     write_whole(file, text.encode())

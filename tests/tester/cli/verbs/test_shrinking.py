@@ -96,3 +96,31 @@ def test_what_was_found_outlives_a_full_disk(tmp_path: Path) -> None:
     for option in ("--coverage", "--trace-out"):
         done = gpu_tester("replay", leg.name, *PYTHON, option, "/dev/full", status=1)
         assert "BUG: " in done.stdout and full in done.stderr
+
+
+def test_a_scenario_names_its_protocol_and_runs_by_itself(tmp_path: Path) -> None:
+    mine, kept = tmp_path / "mine", tmp_path / "kept"
+    mine.mkdir()
+    kept.mkdir()
+    main = BY_NAME["mi-owner-not-changed"].plant(mine)
+    words = ("--episodes", "100", "--leg-episodes", "12", "--seed", "1", "--no-shrink", *PYTHON)
+    gpu_tester("run", "-p", str(main), *words, status=1)
+    [leg] = tmp_path.glob("*.leg")
+    few = ("--budget", "200", *PYTHON)
+    gpu_tester("shrink", leg.name, "-o", "kept/a.litmus", *few, status=0)
+    assert f'protocol "../mine/{main.name}"\n' in (kept / "a.litmus").read_text()
+    assert "BUG: " in gpu_tester("replay", "kept/a.litmus", *PYTHON, status=1).output
+    gpu_tester("litmus", "kept", "--runs", "1", *PYTHON, status=1)
+
+
+def test_a_scenario_leads_to_no_protocol_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "P.slicc").write_text("secret")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir("below")
+    Path("a.litmus").write_text('protocol "../P.slicc"\nP0\nload A\n')
+    for verb in ("replay", "litmus", "explore"):
+        output = gpu_tester(verb, "a.litmus", status=2).output
+        assert "secret" not in output
+        assert "its protocol ../P.slicc lies neither below the working directory" in output
