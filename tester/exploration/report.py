@@ -15,13 +15,20 @@ from runtime.errors import ErrorKind
 from runtime.native.system import ChoiceKind, ErrorWord, NativeError
 from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
+from slicc.text.lazy_dataclass import dataclass
 from tester.exploration import operations
 from tester.exploration.exploration import Exploration, Finding, Step, Verdict
 from tester.exploration.invariants.language import Invariant
 from tester.exploration.native_search import Choice, Rules
 from tester.exploration.native_words import BEFOREHAND, FindingKind, SearchEnd
 from tester.exploration.operations import OPERATIONS, Target
-from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem, metadata
+from tester.exploration.small_system import (
+    ENGINES,
+    FIRST_ADDRESS,
+    LINE_BYTES,
+    SmallSystem,
+    metadata,
+)
 
 _LIBRARY_MESSAGES: Final = ("", "RubyRequest", "SequencerMsg", "MemoryMsg")
 _HEADLINES: Final = {
@@ -243,28 +250,60 @@ def _limit(found: Exploration, namer: Namer) -> str:
     return text
 
 
-def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
-    """By machine: how many transitions were made, and which were not in this system. Those of
-    messages that are not delivered at all are left open."""
+def outside(found: Exploration, namer: Namer) -> str:
+    """What a search that found nothing says nothing about: what the system could do with other
+    options, and transitions that no run of it makes."""
+    system = found.system
+    ways = {"--engines": [each for each in system.idle if each == ENGINES]}
+    ways["--ops"] = [each for each in system.idle if each != ENGINES]
+    ways["--lines"] = ["replacements"] if system.bounds.lines == 1 else []
+    ways["--locations"] = ["false sharing"] if system.bounds.locations == 1 else []
+    parts = [f"{', '.join(names)} ({option})" for option, names in ways.items() if names]
+    missed = [each for each in _cells(found, namer) if each.missed]
+    if missed:
+        of_each = [f"{each.machine} {len(each.missed)} of {each.defined}" for each in missed]
+        parts.append(f"transitions (--cells): {', '.join(of_each)}")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _MachineCells:
+    """``missed``: names of those of the ``defined`` that no run made. ``left_open``: events that
+    are not delivered at all, whose cells are not counted."""
+
+    machine: str
+    defined: int
+    missed: tuple[str, ...]
+    left_open: tuple[str, ...]
+
+
+def _cells(found: Exploration, namer: Namer) -> Iterator[_MachineCells]:
     spent = found.system.spent if found.rules.local_steps else frozenset[str]()
     for number, machine in enumerate(namer.protocol.info.machines):
-        left_open = [
+        left_open = tuple(
             event for event in namer.events(number) if f"{machine.MACHINE}.{event}" in spent
-        ]
+        )
         defined = [
             cell
             for cell, row in machine.TRANSITIONS.items()
             if not row.stalls and namer.events(number)[cell[1]] not in left_open
         ]
         made = {(cell.state, cell.event) for cell in found.cells if cell.machine == number}
-        missed = [
+        missed = tuple(
             f"({machine.STATES.name_of(state)}, {machine.EVENTS.name_of(event)})"
             for state, event in sorted(defined)
             if (state, event) not in made
-        ]
-        text = f"{machine.MACHINE}: {len(defined) - len(missed)} of {len(defined)} cells reached"
-        text += f"; not: {', '.join(missed)}" if missed else ""
-        yield text + (f"; not delivered: {', '.join(left_open)}" if left_open else "")
+        )
+        yield _MachineCells(machine.MACHINE, len(defined), missed, left_open)
+
+
+def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
+    """By machine: how many transitions were made, and which were not in this system. Those of
+    messages that are not delivered at all are left open."""
+    for each in _cells(found, namer):
+        text = f"{each.machine}: {each.defined - len(each.missed)} of {each.defined} cells reached"
+        text += f"; not: {', '.join(each.missed)}" if each.missed else ""
+        yield text + (f"; not delivered: {', '.join(each.left_open)}" if each.left_open else "")
 
 
 def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:
@@ -291,6 +330,7 @@ def as_json(found: Exploration, namer: Namer, leg: dict[str, object] | None = No
         "under_way": stats.under_way,
         "complete_bound": found.complete_bound,
         "cells": list(cell_lines(found, namer)),
+        "outside": outside(found, namer),
     }
     if found.finding is not None:
         data["trace"] = [

@@ -31,6 +31,7 @@ FIRST_ADDRESS: Final = 0x1000
 MOST_AGENTS: Final = 8
 MOST_LOCATIONS: Final = 8
 MOST_RENAMINGS: Final = 48
+ENGINES: Final = "engines"
 _PREFETCHES: Final = "enable_prefetch"
 """The parameter that says whether a machine asks its prefetcher."""
 
@@ -71,6 +72,8 @@ class SmallSystem:
     plan: Words
     bounds: Bounds
     agents: tuple[ExploredAgent, ...]
+    idle: tuple[str, ...]
+    """What its agents could do and none does: operations, and `ENGINES` that are there."""
     controllers: tuple[str, ...]
     machines: tuple[int, ...]
     """Of each controller, as in the protocol."""
@@ -128,7 +131,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     _check_fields(protocol, noted["unknown"])
     _check_prefetchers(protocol, system, noted["prefetchers"])
     roles = find_roles(protocol.info, description)
-    agents = _agents(protocol, description, system, roles, bounds)
+    agents, idle = _agents(protocol, description, system, roles, bounds)
     _check_sizes(bounds, agents)
     names = tuple(str(each) for each in system.controllers)
     buffers = tuple(system.buffers)
@@ -144,6 +147,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
         plan=_plan(protocol, description, agents, bounds),
         bounds=bounds,
         agents=agents,
+        idle=idle,
         controllers=names,
         machines=tuple(classes.index(each.MACHINE) for each in system.controllers),
         buffers=buffers,
@@ -269,16 +273,20 @@ def _agents(
     system: System,
     roles: Roles,
     bounds: Bounds,
-) -> tuple[ExploredAgent, ...]:
+) -> tuple[tuple[ExploredAgent, ...], tuple[str, ...]]:
+    """Agents, and what none of them does."""
     known = abilities(protocol.accepted, description)
     wanted = set(bounds.operations)
     found = []
+    could: set[str] = set()
     for place in system.agents():
         group = description.agents[place.group]
         requester = description.requesters[group.requester]
         relaxed = isinstance(system.requesters[place.requester], VIPERCoalescer)
         kind = "gpu" if relaxed else place.kind
         reads_by_acquires = not relaxed and (requester.fetch or requester.walk)
+        if kind == "dma" and not bounds.engines:
+            could.add(ENGINES)
         if reads_by_acquires or (kind == "dma" and not bounds.engines):
             continue
         able = operations.able(
@@ -288,16 +296,18 @@ def _agents(
             stores="stores" not in group.without,
         )
         usual = ("load", "store") if kind == "dma" else operations.DEFAULT[kind]
+        could |= able
         names = able & (wanted or set(usual))
         if names:
             ordered = tuple(name for name in operations.NAMES if name in names)
             found.append(ExploredAgent(place.name, place.requester, ordered, relaxed))
-    missing = wanted - {name for agent in found for name in agent.operations}
+    done = {name for agent in found for name in agent.operations}
+    missing = wanted - done
     if missing:
         raise ConfigError(
             f"--ops {', '.join(sorted(missing))}: no agent of {protocol.info.name} can do that"
         )
-    return tuple(found)
+    return tuple(found), tuple(n for n in (*operations.NAMES, ENGINES) if n in could - done)
 
 
 def _plan(

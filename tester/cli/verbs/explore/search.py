@@ -33,6 +33,7 @@ from tester.exploration.report import (
     Namer,
     as_json,
     cell_lines,
+    outside,
     summary,
     system_lines,
     trace_lines,
@@ -125,6 +126,9 @@ def _print(
         progress.say(printable_lines(text))
     for text in cell_lines(found, namer) if options.cells else ():
         progress.say(printable_lines(text))
+    beyond = "" if found.finding is not None else outside(found, namer)
+    if beyond:
+        progress.say(printable_lines(f"outside of this system: {beyond}"))
     progress.say(printable_lines(summary(found)))
     word, text = verdict_line(found, namer)
     progress.verdict(word, printable_lines(text), good=found.verdict is Verdict.EXHAUSTED)

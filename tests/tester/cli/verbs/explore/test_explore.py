@@ -42,6 +42,10 @@ def test_nothing_is_written_where_nothing_is_found(tmp_path: Path) -> None:
     result = gpu_tester("explore", "-p", "MSI", "--locations", "1", "--output", str(there))
     assert result.exit_code == FINE and "EXHAUSTED" in result.stdout
     assert not there.exists()
+    assert (
+        "outside of this system: atomic (--ops); replacements (--lines); false sharing "
+        "(--locations); transitions (--cells): L1Cache 24 of 54, Directory 25 of 41\n"
+    ) in result.stdout
 
 
 def test_a_directory_that_is_none_is_refused_before_the_search(tmp_path: Path) -> None:
