@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def litmus(options: LitmusOptions) -> int:
     bound = _bound(options, protocols)
     runs = 0
 
-    def count() -> None:
+    def on_run() -> None:
         nonlocal runs
         runs += 1
 
@@ -58,7 +59,7 @@ def litmus(options: LitmusOptions) -> int:
     try:
         with progress:
             for file, each in bound:
-                result = _series(each, options, protocols, count)
+                result = _series(each, options, protocols, on_run)
                 done.append((file, result, _saved(result, file, options)))
                 _show(done[-1], options, progress)
     finally:
@@ -165,27 +166,34 @@ def _scenario(file: Path) -> Scenario:
 
 
 def _series(
-    bound: Bound, options: LitmusOptions, protocols: _Protocols, count: Callable[[], None]
+    bound: Bound, options: LitmusOptions, protocols: _Protocols, on_run: Callable[[], None]
 ) -> Result:
     engine = protocols.engine(bound.protocol)
     campaign = Campaign(bound.protocol, Options(options.seed, 1), engine)
     model = Model(options.model.value)
-    return run_series(bound, engine, campaign, options.runs, options.seed, model, count)
+    return run_series(bound, engine, campaign, options.runs, options.seed, model, on_run)
 
 
 def _saved(result: Result, file: Path, options: LitmusOptions) -> Path | None:
     """The file of a run that failed, if it can be written."""
     if result.failed is None:
         return None
-    name = f"{file.stem}-{result.bound.protocol.identity.name}-failed{SUFFIX}"
+    name = f"{file.stem}-{result.bound.protocol.identity.name}-failed"
     identity = result.bound.protocol.identity
     scenario = _with_settings(result.failed.scenario, options)
     if not identity.path:
         scenario = replace(scenario, protocol=identity.name)
-    text = printed(scenario)
+    text = printed(scenario).encode()
     with side_file("gpu-tester", FOUND):
-        return write_whole(options.output / name, text.encode(), parents=True)
+        return write_whole(_place_for(text, options.output, name), text, parents=True)
     return None
+
+
+def _place_for(text: bytes, directory: Path, name: str) -> Path:
+    """Where no other text is: one of an earlier run, or of another file of that name, is kept."""
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    paths = (directory / f"{each}{SUFFIX}" for each in names)
+    return next(path for path in paths if not path.is_file() or path.read_bytes() == text)
 
 
 def _with_settings(scenario: Scenario, options: LitmusOptions) -> Scenario:

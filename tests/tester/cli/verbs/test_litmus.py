@@ -194,4 +194,9 @@ def test_what_the_command_sets_is_in_the_file_of_a_failure(tmp_path: Path) -> No
     assert run.exit_code == 1
     saved = Path("a-MSI-failed.litmus").read_text()
     assert 'set "network.latency" = 7\nset "memory.latency" = 40\n' in saved
+    for latency, file in (("8", "a-MSI-failed-2.litmus"), ("7", "a-MSI-failed.litmus")):
+        other = ("--set", f"network.latency={latency}", "--set", "memory.latency=50")
+        run = gpu_tester("litmus", "a.litmus", "-p", main, "--runs", "4", *other, *PYTHON)
+        assert f"  gpu-tester replay {file} " in run.stdout, "a failure does not replace another"
+    assert Path("a-MSI-failed.litmus").read_text() == saved
     assert gpu_tester("replay", "a-MSI-failed.litmus", "-p", main, *PYTHON).exit_code == 1
