@@ -187,7 +187,12 @@ def load(
         return load_protocol(
             str(protocol), [*map(Path, include)], system, native, [*map(Path, preludes)], values
         )
-    path = protocol.path
+    path = getattr(protocol, "path", None)
+    if path is None:
+        raise ProtocolMissing(
+            f"{protocol!r} is no protocol: a name, a path, or what slicc.compile or "
+            "protocols.load returned is needed"
+        )
     with _generating(path):
         front = generate(protocol, native)
     known = shipped().get(path.stem) == path.resolve() or not path.is_file()

@@ -110,7 +110,8 @@ class CompiledProtocol:
         for machine in self.machines:
             if machine.name == name:
                 return machine
-        raise KeyError(name)
+        there = ", ".join(machine.name for machine in self.machines)
+        raise KeyError(f"{self.name} has no machine {name}; it has {there}")
 
     def table_page(self) -> str:
         """The transition tables of all machines as one HTML page, as ``slicc table`` writes it."""

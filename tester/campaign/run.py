@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 from protocols.loader import AnyProtocol, LoadedProtocol, load, load_texts
 from runtime.description import DefectDescription
+from slicc.text.suggest import suggest
 from tester.campaign.campaign import AnyRun, Campaign, Totals
 from tester.campaign.coverage import Coverage
 from tester.campaign.drawing.leg import PlannedLeg
@@ -30,6 +31,8 @@ from tester.profiles import profiles
 from tester.program.replay_file import Leg, ReplayError, load_leg, with_expectations
 from tester.statistics.statistics import Statistics
 from tester.trace_file.leg import trace_leg
+
+_OWN_OPTIONS: Final = ("episodes", "seed", "engine", "watchers", "on_leg", "stats")
 
 
 class MoreOptions(TypedDict, total=False):
@@ -103,6 +106,7 @@ def run(
     `protocols.load` raises, ConfigError, DescriptionError.
     """
     choice = _choice(engine, watchers, stats)
+    _check_names(options)
     drawn = Options(seed, episodes, **options)
     loaded = load(protocol, native=choice is not Choice.python, values=drawn.assignments)
     _check_effects(drawn, loaded)
@@ -155,6 +159,8 @@ def loaded_leg(
 ) -> tuple[Leg, LoadedProtocol]:
     """A leg ready to run, and what it runs on. Raises what :func:`replay` does."""
     directories = [*map(Path, include)]
+    if not isinstance(source, str | Path | Leg):
+        raise ConfigError(f"{source!r} is no leg: the path of a replay file, or a Leg, is needed")
     leg = source if isinstance(source, Leg) else load_leg(source)
     file = Path("leg") if isinstance(source, Leg) else Path(source)
     if not leg.program.derived:
@@ -184,6 +190,7 @@ def generate(
     ``episodes`` is the length of the run; ``leg_episodes`` that of the leg, which is drawn
     otherwise.
     """
+    _check_names(options)
     drawn = Options(seed, episodes, **options)
     loaded = load(protocol, native=False, values=drawn.assignments)
     _check_effects(drawn, loaded)
@@ -204,6 +211,19 @@ def load_trace(
     return trace_leg(Path(file), load(protocol, native=False, values=values), values)
 
 
+def _check_names(options: Mapping[str, object]) -> None:
+    """Raises ConfigError for an option that there is not, with the one that was meant."""
+    for name in options:
+        if name in MoreOptions.__annotations__:
+            continue
+        if name in profiles.options():
+            raise ConfigError(f"{name} is an option of profiles: fixed={{{name!r}: ...}}")
+        known = [*MoreOptions.__annotations__, *_OWN_OPTIONS]
+        close = suggest(name, known)
+        help_ = f"did you mean {close}?" if close else f"there are {', '.join(sorted(known))}"
+        raise ConfigError(f"there is no option {name}; {help_}")
+
+
 def _check_effects(options: Options, protocol: LoadedProtocol) -> None:
     """Raises ConfigError as the command does."""
     profiles.check_fixed(options.fixed)
@@ -218,6 +238,8 @@ def _check_effects(options: Options, protocol: LoadedProtocol) -> None:
 def _choice(engine: str, watchers: Sequence[Watcher], stats: bool) -> Choice:
     if not isinstance(stats, bool):
         raise ConfigError(f"stats is {stats!r}, True or False is needed")
+    if isinstance(watchers, str | Watcher) or not all(isinstance(w, Watcher) for w in watchers):
+        raise ConfigError(f"watchers is {watchers!r}, a sequence of Watchers is needed")
     if engine not in list(Choice):
         raise ConfigError(f"there is no engine {engine}; there are {', '.join(Choice)}")
     return Choice.python if watchers else Choice(engine)

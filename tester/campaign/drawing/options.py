@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from types import UnionType
 from typing import Final
 
 from protocols.loader import LoadedProtocol
@@ -20,6 +21,17 @@ from tester.profiles import profiles
 
 NO_END: Final = 1 << 40
 """Episodes that no run has: legs are whole."""
+
+_KINDS: Final[Mapping[str, tuple[type | UnionType, str]]] = {
+    "fixed": (Mapping, "a mapping of names to values"),
+    "assignments": (Mapping, "a mapping of paths to values"),
+    "one_request_per_lane": (bool | None, "True, False or None"),
+    "known_defects": (bool, "True or False"),
+    "attack": (tuple, "a tuple of names"),
+    "avoid": (tuple, "a tuple of names"),
+}
+"""Of what programs pass, besides numbers: a string is a sequence of names, too, but of none that
+was meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +61,14 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("seed", "episodes", "leg_episodes", "deadlock_limit"):
             value = getattr(self, name)
-            refusal = None if value is None else LIMITS[name].refusal(value)
+            drawn = name == "leg_episodes" and value is None
+            refusal = None if drawn else LIMITS[name].refusal(value)
             if refusal is not None:
                 raise ConfigError(f"{name} is {value!r}, {refusal}")
+        for name, (kinds, needed) in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds):
+                raise ConfigError(f"{name} is {value!r}, {needed} is needed")
 
     def avoided(self, protocol: LoadedProtocol) -> list[DefectDescription]:
         """The known defects that are kept out of the way."""

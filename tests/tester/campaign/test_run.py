@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from protocols import DIRECTORY
-from protocols.loader import LoadedProtocol, load
+from protocols.loader import LoadedProtocol, ProtocolMissing, load
 from runtime.controller.shapes import Controller
 from runtime.requesters.port import AccessKind
 from runtime.system.system import System
@@ -68,6 +68,39 @@ def test_options_reach_the_legs(mi: LoadedProtocol) -> None:
         generate(mi, profile="nothing")
     with pytest.raises(ConfigError, match="there are auto, python, native"):
         run(mi, engine="fast")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"episode": 3}, "there is no option episode; did you mean episodes?"),
+        ({"nothing": 3}, "there is no option nothing; there are assignments, attack, avoid, "),
+        ({"units": 2}, "units is an option of profiles: fixed={'units': ...}"),
+        ({"seed": None}, "seed is None, an integer is needed"),
+        ({"fixed": ["units"]}, "fixed is ['units'], a mapping of names to values is needed"),
+        ({"assignments": "a=b"}, "assignments is 'a=b', a mapping of paths to values is needed"),
+        ({"attack": "abc"}, "attack is 'abc', a tuple of names is needed"),
+        ({"known_defects": "no"}, "known_defects is 'no', True or False is needed"),
+        ({"watchers": [Watcher]}, "a sequence of Watchers is needed"),
+        ({"watchers": Watcher()}, "a sequence of Watchers is needed"),
+    ],
+)
+def test_what_is_no_option_is_refused_with_what_is_meant(
+    mi: LoadedProtocol, options: Any, message: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        run(mi, **options)
+    assert message in str(refused.value)
+
+
+def test_what_is_no_protocol_and_no_leg_is_refused(mi: LoadedProtocol) -> None:
+    nothing: Any = None
+    with pytest.raises(ProtocolMissing, match="None is no protocol: a name, a path, or what"):
+        run(nothing)
+    leg: Any = generate(mi, 40, 3, leg_episodes=2).program
+    for source in (nothing, leg):
+        with pytest.raises(ConfigError, match="is no leg: the path of a replay file, or a Leg"):
+            replay(source)
 
 
 @pytest.mark.parametrize(
