@@ -12,6 +12,7 @@ Invariant: a report never fails because a system is broken; what cannot be found
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, Final
@@ -95,6 +96,7 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
         blocks.append(("suspect", _wrapped([*failure.suspects, *_elsewhere(failure)])))
     else:
         blocks.append(("likely cause", _wrapped(causes)))
+    blocks.append(("agents", _agents(blocks, (failure.small or failure).run.program)))
     blocks.append(("in an easier system", _wrapped(failure.easier)))
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
     text: list[str] = []
@@ -106,6 +108,15 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
         text += [f"  {line}" for line in lines] if text else lines
         text.append("")
     return "\n".join(text).rstrip() + "\n"
+
+
+def _agents(blocks: Sequence[Block], program: Program) -> list[str]:
+    """What those are called elsewhere, in listings, pages and scenarios, that stand here by their
+    numbers."""
+    text = "\n".join(line for _, lines in blocks for line in lines)
+    numbers = sorted({int(number) for number in re.findall(r"\bagent (\d+)", text)})
+    named = [(n, program.agents[n].name) for n in numbers if n < len(program.agents)]
+    return _wrapped([", ".join(f"agent {n} is {name}" for n, name in named if name)])
 
 
 def _what_fails(failure: Failure) -> list[Block]:

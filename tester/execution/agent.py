@@ -248,9 +248,10 @@ class Agent(Consumer):
     @property
     def phase(self) -> str:
         """What the agent is doing, as text."""
-        if self._held is not None:
-            return f"{_PHASES[self._phase]}, refused by {self.requester.name}"
-        return _PHASES[self._phase]
+        phase = _PHASES[self._phase]
+        if self._phase == _RELEASE and self.episode is not None and self.episode.scope & PLAIN:
+            phase = "waiting for the last answers"  # a plain episode has no release
+        return phase if self._held is None else f"{phase}, refused by {self.requester.name}"
 
     @property
     def refused(self) -> Request | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from protocols import DIRECTORY
 from protocols.identity import ProtocolIdentity
+from protocols.loader import load
 from runtime.description import SystemDescription
 from runtime.prng import initial_byte
 from runtime.requesters.port import AccessKind
@@ -18,6 +21,8 @@ from runtime.system.inspection import Copy
 from runtime.types.atomic_op import AtomicKind
 from runtime.types.messages import MachineType
 from runtime.types.values import MachineID
+from slicc.scenario_text.parser import read_scenario
+from tester.campaign.run import replay
 from tester.diagnosis.events.history import History, lane_list
 from tester.diagnosis.events.record_fields import _fields
 from tester.diagnosis.failure_report import Failure, in_question, refine, render
@@ -25,6 +30,7 @@ from tester.diagnosis.likely_causes import likely_causes
 from tester.diagnosis.value_attribution import is_foreign, judge_bytes, misplaced_from
 from tester.execution.events import Finding, Request, Role, Verdict
 from tester.execution.leg import LegRun
+from tester.litmus.binding import bind
 from tester.program.expectations import derive
 from tester.program.program import ATOMIC, INACTIVE, LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import Leg
@@ -110,6 +116,9 @@ likely cause
   expected bytes in memory
   no old copy is left: the reader was answered with data that left its source before the write (a
   fill in flight across the acquire?)
+
+agents
+  agent 0 is writer, agent 1 is reader
 
 run it again
   gpu-tester replay x.leg
@@ -248,6 +257,21 @@ def test_a_hang_says_what_the_controllers_count_and_remember(tmp_path: Path) -> 
     text = render(broken.campaign.explain(broken.leg, run, finding))
     assert re.search(r"L1Cache \d +[IS]M_A +busy \(AcksOutstanding=1\)$", text, re.M)
     assert re.search(r"Directory 0 +\w+ +busy \(Sharers=L1Cache-\d.*\)$", text, re.M)
+
+
+def test_an_agent_without_a_release_is_not_called_releasing(tmp_path: Path) -> None:
+    for file in DIRECTORY.glob("MI*"):
+        shutil.copy(file, tmp_path)
+    cache = tmp_path / "MI-cache.sm"
+    text = cache.read_text()
+    assert text.count("    x_loadMissDone;\n") == 1
+    cache.write_text(text.replace("    x_loadMissDone;\n", ""))
+    (tmp_path / "a.litmus").write_text("P0\nload A\n")
+    protocol = load(tmp_path / "MI.slicc", native=False)
+    leg, _ = bind(read_scenario(tmp_path / "a.litmus"), protocol).leg(1)
+    result = replay(leg, protocol, engine="python")
+    assert result.finding is not None and result.finding.verdict is Verdict.HANG
+    assert "agent 0 on cpu0: waiting for the last answers\n    load 0x" in result.report()
 
 
 def test_an_error_of_the_read_back_says_that_no_episode_runs_any_more() -> None:
