@@ -105,6 +105,8 @@ def what_is_known(
     extensions = read_preludes(preludes, DiagnosticSink()).extensions
     texts = Texts(sink, trees=Trees(partial=True))
     for loaded in load([path], include_roots, sink, LIBRARY_FILES, texts):
+        if not loaded.sources:
+            continue
         known = extensions.beside(read_library(loaded.path))
         names = tuple(source.name for source in loaded.sources)
         span = _whole(loaded.declarations, loaded.sources[0])

@@ -123,6 +123,11 @@ def test_a_book_of_what_is_known(tmp_path: Path) -> None:
     assert 'id="c-L1Cache-I-Load"' in page
 
 
+def test_there_is_no_book_of_what_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "P.slicc").write_bytes(b"\xff")
+    assert what_is_known(tmp_path / "P.slicc", [tmp_path]) is None
+
+
 @pytest.mark.parametrize("part", [0.4, 0.7, 0.97])
 def test_a_book_of_what_is_half_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: float
