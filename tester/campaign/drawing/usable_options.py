@@ -102,10 +102,10 @@ def _check_names(attack: Collection[str], avoid: Collection[str], protocol: Load
         for name in names:
             if name not in known:
                 near = suggest(name, known)
-                meant = f"did you mean {near}? " if near else ""
+                meant = f"; did you mean {near}?" if near else ""
                 raise ConfigError(
-                    f"{option} {name}: {protocol.identity.name} has no such known defect; "
-                    f"{meant}(known: {', '.join(known) or 'none'})"
+                    f"{option} {name}: {protocol.identity.name} has no such known defect{meant} "
+                    f"(known: {', '.join(known) or 'none'})"
                 )
 
 
