@@ -19,6 +19,7 @@ from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.coherent.system_selection import KernelSystem, kernel_system
 from gpu.systems import DIRECTORY
 from protocols.loader import LoadedProtocol, load_protocol, locate
+from runtime.description import DescriptionError, SystemDescription
 from runtime.native.build import Sizes, recipe
 from runtime.native.ctypes_api import LibraryError
 from runtime.native.external_requester import EXTERNAL_CLIENTS
@@ -78,7 +79,26 @@ def load_system(
     written = loaded.written
     if settings:
         written = written.override(settings)
-    return LoadedSystem(loaded, kernel_system(loaded.info, written, cus, tccs))
+    kernel = kernel_system(loaded.info, written, cus, tccs)
+    _check_counts(settings or {}, kernel.description)
+    return LoadedSystem(loaded, kernel)
+
+
+def _check_counts(settings: Mapping[str, object], description: SystemDescription) -> None:
+    """Raises DescriptionError for a count that is set where another one is decided."""
+    for path, value in settings.items():
+        name = path.removeprefix("machine.").removesuffix(".count")
+        if path != f"machine.{name}.count":
+            continue
+        there = {
+            group: machine.count
+            for group, machine in description.machines.items()
+            if name in (group, machine.of)
+        }
+        if set(there.values()) != {value} or name not in there:
+            counts = ", ".join(f"{count} {group}" for group, count in there.items())
+            what = "compute units and banks decide how many there are (--cus, --tccs)"
+            raise DescriptionError(f"--set {path}={value}", 0, "", None, f"{what}: {counts}")
 
 
 @dataclass(frozen=True, slots=True)

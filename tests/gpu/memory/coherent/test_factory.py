@@ -9,9 +9,10 @@ import pytest
 from gpu.errors import HostError
 from gpu.host.device import Device
 from gpu.memory.coherent import factory
-from gpu.memory.coherent.factory import EngineChoice, EngineMissing, choose_engine
+from gpu.memory.coherent.factory import EngineChoice, EngineMissing, choose_engine, load_system
 from gpu.memory.coherent.native_backend import NativeBackend
 from gpu.memory.coherent.python_backend import PythonBackend
+from runtime.description import DescriptionError
 from runtime.native.toolchain.compiler import FLAGS, ToolchainError, find_compiler
 from runtime.native.toolchain.pending_object import stop_all
 from tests.gpu.memory.coherent.streams import loaded
@@ -66,3 +67,12 @@ def test_devices_of_one_process_share_what_is_compiled(
     words = note.read_text().split()
     (optimised,) = (flag for flag in FLAGS if flag.startswith("-O"))
     assert [word for word in words if word != "none"] == ["-O0", optimised]
+
+
+@pytest.mark.parametrize(
+    ("path", "there"), [("Vector", "4 Vector"), ("TCC", "2 TCC"), ("TCP", "1 Front, 4 Vector")]
+)
+def test_a_count_that_something_else_decides_cannot_be_set(path: str, there: str) -> None:
+    with pytest.raises(DescriptionError, match=rf"\(--cus, --tccs\): {there}$"):
+        load_system("GPU_VIPER", cus=4, tccs=2, settings={f"machine.{path}.count": 8})
+    load_system("GPU_VIPER", cus=4, tccs=2, settings={"machine.TCC.count": 2})
