@@ -190,7 +190,9 @@ class SeriesOptions(LegOptions):
     max_seconds: float | None = run_option(
         None, "End after this time, within a leg if need be.", metavar="SECONDS", read=seconds
     )
-    output: Path = output_option(Path(), "Where replay files of failures go (here).", metavar="DIR")
+    output: Path = output_option(
+        Path(), "Where replay files of failures go (here).", "--output", "-o", metavar="DIR"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

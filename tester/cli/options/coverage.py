@@ -18,4 +18,6 @@ class CoverageOptions(ProtocolOptions):
         False, "List what was not hit, with the shortest way to what can be reached."
     )
     format: Format = output_option(Format.text, "What the result is printed as.")
-    output: Path | None = output_option(None, "Write all files as one.", metavar="FILE")
+    output: Path | None = output_option(
+        None, "Write all files as one.", "--output", "-o", metavar="FILE"
+    )

@@ -88,7 +88,11 @@ class ExploreOptions(ProtocolOptions):
         False, "Let requests reach memory at once: faster, and less than all orders."
     )
     output: Path = output_option(
-        Path(), "Where the leg of a counterexample and its page go (here).", metavar="DIR"
+        Path(),
+        "Where the leg of a counterexample and its page go (here).",
+        "--output",
+        "-o",
+        metavar="DIR",
     )
     coverage: Path | None = output_option(
         None, "Write the cells that were reached, each with a shortest way.", metavar="FILE"

@@ -52,6 +52,8 @@ class LitmusOptions(ProtocolOptions):
         metavar="PATH=VALUE",
     )
     engine: Choice = ENGINE
-    output: Path = output_option(Path(), "Where runs that failed go (here).", metavar="DIR")
+    output: Path = output_option(
+        Path(), "Where runs that failed go (here).", "--output", "-o", metavar="DIR"
+    )
     format: Format = output_option(Format.text, "What the result is printed as.")
     quiet: bool = output_option(False, "Print a line for each scenario.", "--quiet", "-q")

@@ -27,7 +27,7 @@ class TraceOptions(EngineOptions, LegsOptions):
         (), "Field of the system description.", "--set", metavar="PATH=VALUE"
     )
     output: Path = output_option(
-        Path(), "Where the replay file of a failure goes (here).", metavar="DIR"
+        Path(), "Where the replay file of a failure goes (here).", "--output", "-o", metavar="DIR"
     )
     save_program: Path | None = output_option(
         None, "Write the requests as a replay file.", metavar="FILE"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from slicc.text.command.options import written
 from tester.cli.main import VERBS, app
 from tester.cli.main import meant as given_to_the_verb
 from tester.cli.verbs import programs
@@ -99,6 +100,12 @@ def test_misuse(words: str, message: str) -> None:
     done = gpu_tester(*words.split(), width=200)
     assert done.exit_code == 2, done.output
     assert message in done.stderr
+
+
+def test_output_has_its_letter_in_every_verb() -> None:
+    for verb in VERBS:
+        names = written(verb.options)
+        assert ("--output" in names) == ("-o" in names), verb.name
 
 
 @pytest.mark.parametrize("verb", [verb.name for verb in VERBS])
