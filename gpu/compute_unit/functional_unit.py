@@ -37,7 +37,6 @@ from gpu.dispatch.launch import Fault, GroupStart
 from gpu.dispatch.occupancy import Limits
 from gpu.isa.execution.instruction_writer import BoundInstruction
 from gpu.isa.fp_environment import plain_afterwards
-from gpu.isa.instruction import Unit
 from gpu.isa.native.runs import HOT, BoundCode, native_runs
 from gpu.isa.wave_registers import M0, Wave
 from gpu.trace import Trace
@@ -85,6 +84,7 @@ class _Space:
         self.memory = memory
         self.program = Program(memory.read)
         self.blocks: dict[int, Block] = {}
+        """By address, plus 1 in GPR-index mode."""
 
 
 class FunctionalUnit(PreemptableResidents[Wavefront]):
@@ -213,7 +213,7 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         rows = 0 if self.hang_detector.observing else len(wave.u32)
         while left > 0:
             pc = wave.pc
-            block = blocks.get(pc) or self._translated(wave, space, pc)
+            block = blocks.get(pc | wave.indexed) or self._translated(wave, space, pc)
             if block is None:
                 continue
             wave.pc = block.end
@@ -312,7 +312,7 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
         address = start
         while block.count < LONGEST_BLOCK:
             try:
-                decoded = space.program.at(address, wave.generation)
+                decoded = space.program.at(address, wave.generation, wave.indexed)
             except WAVE_ERRORS:
                 if block.count:
                     break  # it fails when it is reached
@@ -323,14 +323,14 @@ class FunctionalUnit(PreemptableResidents[Wavefront]):
             if decoded.control is None or (self._observed and decoded.control in _FREE):
                 block.decoded.append(decoded)
                 block.plain.bound.append(self._bind(decoded, space.memory))
-                if decoded.unit is Unit.BRANCH or decoded.instruction.name == "s_getpc_b64":
+                if decoded.splits or decoded.instruction.name == "s_getpc_b64":
                     break
             elif decoded.control not in _FREE:
                 block.last = decoded
                 break
         block.end = address
         block.scalars = most_scalars(block.decoded)
-        space.blocks[start] = block
+        space.blocks[start | wave.indexed] = block
         return block
 
     def _native(self, block: Block, memory: CodeMemory) -> BoundCode:

@@ -108,6 +108,7 @@ class Instruction:
     instructions are nine-bit operand codes (256 is v0), ``sdst`` and ``src2`` of those that use
     VCC without saying so are VCC, a 32-bit constant behind it is ``literal``. ``reads`` and
     ``writes`` say which registers it uses, implicit ones (VCC, EXEC, SCC, M0) included.
+    ``indexed``: it is reached in GPR-index mode, where M0 changes which vector registers it uses.
     """
 
     address: int
@@ -118,6 +119,7 @@ class Instruction:
     reads: tuple[RegisterRange, ...] = field(default=())
     writes: tuple[RegisterRange, ...] = field(default=())
     generation: Generation = Generation.GFX8
+    indexed: bool = False
 
     @property
     def name(self) -> str:

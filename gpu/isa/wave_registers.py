@@ -27,6 +27,10 @@ VCC: Final = 106
 M0: Final = 124
 EXEC: Final = 126
 ALL: Final = (1 << LANES) - 1
+INDEX_FIELDS: Final = 0xF0FF
+"""Of M0 in GPR-index mode: which operands are relative, and by how much."""
+INDEX_MODE: Final = 27
+"""The bit of MODE that says that it is on."""
 _KNOWN_MASKS: Final = 4096
 
 BINARY_DIGITS: Final = b"01" + bytes(254)
@@ -120,6 +124,7 @@ class Wave:
     (registers, 64). ``u32 i32 f32``: its rows, one view a register and type, made once because
     making a view costs a third of an addition; the last two when they are first used.
     ``address``: where they are, for native code.
+    ``indexed``: 1 in GPR-index mode, else 0.
     ``apertures``: upper halves of the flat addresses of LDS and of scratch. ``hardware``: what
     s_getreg finds in registers
     other than MODE, by number.
@@ -134,6 +139,7 @@ class Wave:
         "full",
         "hardware",
         "i32",
+        "indexed",
         "mask",
         "mode",
         "pc",
@@ -178,6 +184,7 @@ class Wave:
     def set_mode(self, bits: int) -> None:
         """Make these bits the MODE register."""
         self.mode = bits
+        self.indexed = bits >> INDEX_MODE & 1
         self.float_mode = float_mode_of(bits & 0x3FF)
 
     def read_scalar(self, first: int, registers: int) -> int:

@@ -41,7 +41,7 @@ from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.dispatch.launch import WaveStart
 from gpu.isa.encoding.decoder import NotAnInstruction
 from gpu.isa.encoding.immediates import ANY_COUNT, split_wait
-from gpu.isa.instruction import Instruction, RegisterRange, Unit
+from gpu.isa.instruction import Instruction, RegisterRange
 from gpu.isa.native.runs import HOT, BoundCode, native_runs
 from gpu.isa.wave_registers import M0, Wave
 
@@ -142,13 +142,14 @@ def registers_of(ranges: tuple[RegisterRange, ...]) -> int:
 
 def uses_of(instruction: Instruction) -> int:
     """The registers that an instruction reads or writes; all, if it computes which."""
-    if "movrel" in instruction.name:
+    if instruction.indexed or "movrel" in instruction.name:
         return _EVERYTHING
     return registers_of((*instruction.reads, *instruction.writes))
 
 
 class Stretch:
-    """Instructions of registers alone, one behind the other; a branch is the last of its stretch.
+    """Instructions of registers alone, one behind the other; one that splits is the last of its
+    stretch.
 
     ``plain``: a function for each; ``code``: the same, or what waves execute instead that have the
     registers. ``uses``: the registers of all of them. ``packed``: their records, if no branch is
@@ -350,6 +351,7 @@ class Ahead:
         self._code: dict[int, bytes] = {}
         self._fresh: set[int] = set()
         self._stretches: dict[int, Stretch] = {}
+        """By address, plus 1 in GPR-index mode."""
         self._others: dict[int, Other] = {}
 
     # ------------------------------------------------------------------ code
@@ -383,7 +385,7 @@ class Ahead:
         if len(data) < LONGEST:
             data += (self._bytes(first + self._size, fetched) or b"")[: LONGEST - len(data)]
         try:
-            return bind_at(address, data, wave.generation)
+            return bind_at(address, data, wave.generation, wave.indexed)
         except NotAnInstruction:
             if len(data) < LONGEST and wave.unmapped is None:
                 return None  # its second word may be in flight
@@ -408,14 +410,14 @@ class Ahead:
                 break
             decoded.append(each)
             address = each.end
-            if each.unit is Unit.BRANCH:
+            if each.splits:
                 break
         if not decoded:
             return None
         stretch = stretch_of(tuple(decoded))
         last = stretch.end - 1 & -self._size
         if all(first in self._fresh for first in range(start & -self._size, last + 1, self._size)):
-            self._stretches[start] = stretch
+            self._stretches[start | wave.indexed] = stretch
         return stretch
 
     # ------------------------------------------------------------------ running ahead
@@ -427,7 +429,7 @@ class Ahead:
         stretches = self._stretches
         while left > 0:
             start = wave.pc
-            stretch = stretches.get(start)
+            stretch = stretches.get(start | wave.indexed)
             if stretch is None and start not in self._others:
                 stretch = self._stretch(wave, start, fetched)
             if stretch is None:

@@ -41,6 +41,7 @@ class Fetch:
         self.queue: deque[PipelinedWave] = deque()
         self._code: dict[int, bytes] = {}
         self._decoded: dict[int, DecodedInstruction] = {}
+        """By address, plus 1 in GPR-index mode."""
         self._addresses: dict[int, Addresses] = {}
 
     def want(self, wave: PipelinedWave) -> None:
@@ -60,7 +61,7 @@ class Fetch:
     def lookup(self, wave: PipelinedWave) -> DecodedInstruction | None:
         """The instruction at ``pc``, None while it has not been fetched. Raises its decoding
         error."""
-        decoded = self._decoded.get(wave.pc) or self._decode(wave)
+        decoded = self._decoded.get(wave.pc | wave.indexed) or self._decode(wave)
         if decoded is not None and decoded.end <= wave.fetched:
             return decoded
         if wave.unmapped is not None:
@@ -113,6 +114,7 @@ class Fetch:
             self._code[address] = code
             for place in range(address - 4, address + self._size, 4):
                 self._decoded.pop(place, None)
+                self._decoded.pop(place | 1, None)
         wave.fetching = -1
         wave.fetched = address + self._size
         self.want(wave)
@@ -123,12 +125,13 @@ class Fetch:
         if available < LONGEST // 2:
             return None
         try:
-            decoded = bind_at(wave.pc, self._bytes(wave.pc, available), wave.generation)
+            code = self._bytes(wave.pc, available)
+            decoded = bind_at(wave.pc, code, wave.generation, wave.indexed)
         except NotAnInstruction:
             if available < LONGEST and wave.unmapped is None:
                 return None  # its second word may be in flight
             raise
-        self._decoded[wave.pc] = decoded
+        self._decoded[wave.pc | wave.indexed] = decoded
         return decoded
 
     def _bytes(self, address: int, size: int) -> bytes:

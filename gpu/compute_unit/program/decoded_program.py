@@ -1,6 +1,7 @@
 """Machine code as bound instructions, found once per address.
 
-Invariant: what an address is bound to never depends on a wave; a wave's registers are arguments.
+Invariant: what an address is bound to depends on nothing of a wave but whether it is in GPR-index
+mode; its registers are arguments.
 A word that is unknown or not implemented is bound too: it fails when it is executed.
 """
 
@@ -18,13 +19,15 @@ from gpu.compute_unit.memory_ops.scalar_memory import bind_scalar
 from gpu.compute_unit.memory_ops.vector_memory import FIND_PARTS, VectorOperation
 from gpu.generation import Generation
 from gpu.isa.encoding.decoder import decode_at
+from gpu.isa.encoding.immediates import split_register
 from gpu.isa.encoding.operands import scalars_named
 from gpu.isa.encoding.printer import text
 from gpu.isa.execution.binder import bind
 from gpu.isa.execution.instruction_writer import BoundInstruction
+from gpu.isa.execution.scalar_binder import MODE
 from gpu.isa.instruction import Instruction, Unit
 from gpu.isa.native.runs import BoundCode
-from gpu.isa.wave_registers import Wave
+from gpu.isa.wave_registers import INDEX_MODE, Wave
 from gpu.memory.address_space import Unmapped
 from runtime.requesters.port import AccessKind
 
@@ -69,7 +72,8 @@ class DecodedInstruction:
 
     ``value``: its 16-bit immediate, for controls. ``place``: of its unit in `UNITS`. ``pace``: the
     same, `LONG_PACE` for a vector operation that takes several times as long as others.
-    ``scalars``: how many scalar registers from s0 on a wave needs.
+    ``scalars``: how many scalar registers from s0 on a wave needs. ``splits``: whether
+    straight-line code ends with it: it may branch, or begin or end GPR-index mode.
     """
 
     __slots__ = (
@@ -81,6 +85,7 @@ class DecodedInstruction:
         "pace",
         "place",
         "scalars",
+        "splits",
         "unit",
         "value",
     )
@@ -96,6 +101,7 @@ class DecodedInstruction:
         self.end = instruction.address + instruction.size
         self.value = instruction.fields.get("simm16", 0)
         self.scalars = scalars_named(instruction.reads, instruction.writes)
+        self.splits = self.unit is Unit.BRANCH or _sets_index_mode(instruction)
         self.execute: BoundInstruction | None = None
         self.operation: Operation | None = None
         self.control: Control | None = None
@@ -107,6 +113,13 @@ class DecodedInstruction:
         """Raise `RegisterError` if the wave was not given all scalar registers that are named."""
         if self.scalars > wave.scalars:
             raise wave.no_scalar(self.scalars - 1)
+
+
+def _sets_index_mode(instruction: Instruction) -> bool:
+    if instruction.name in ("s_setreg_b32", "s_setreg_imm32_b32"):
+        part = split_register(instruction.fields["simm16"])
+        return part.number == MODE and part.offset + part.size > INDEX_MODE
+    return instruction.name in ("s_set_gpr_idx_on", "s_set_gpr_idx_off")
 
 
 def most_scalars(decoded: Iterable[DecodedInstruction]) -> int:
@@ -127,22 +140,27 @@ class Program:
     def __init__(self, read: ReadCode) -> None:
         self._read = read
 
-    def at(self, address: int, generation: Generation) -> DecodedInstruction:
+    def at(self, address: int, generation: Generation, indexed: int = 0) -> DecodedInstruction:
         """The instruction at an address. Raises Unmapped, `NotAnInstruction`."""
         try:
             code = self._read(address, LONGEST)
         except Unmapped:  # fewer at the end of what is mapped
             code = self._read(address, LONGEST // 2)
-        return bind_at(address, code, generation)
+        return bind_at(address, code, generation, indexed)
 
 
 @lru_cache(maxsize=1 << 16)
-def bind_at(address: int, code: bytes, generation: Generation) -> DecodedInstruction:
+def bind_at(
+    address: int, code: bytes, generation: Generation, indexed: int = 0
+) -> DecodedInstruction:
     """The instruction that these bytes are at this address. Raises `NotAnInstruction`.
 
-    All units of all devices share the result: it has no state.
+    ``indexed``: `Wave.indexed` of the wave that is there. All units of all devices share the
+    result: it has no state.
     """
-    return bind_one(decode_at(code, 0, address, generation))
+    instruction = decode_at(code, 0, address, generation)
+    instruction.indexed = bool(indexed) and instruction.unit is Unit.VECTOR_ALU
+    return bind_one(instruction)
 
 
 def bind_one(instruction: Instruction) -> DecodedInstruction:

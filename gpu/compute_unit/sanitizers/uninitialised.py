@@ -18,7 +18,7 @@ from gpu.compute_unit.memory_ops.access import MemoryAccess, VectorAccess
 from gpu.compute_unit.memory_ops.ds_instructions import LocalAccess, PairAccess
 from gpu.compute_unit.program.decoded_program import DecodedInstruction
 from gpu.compute_unit.sanitizers.findings import Findings, place, register_name
-from gpu.compute_unit.sanitizers.m0_relative import Ranges, used
+from gpu.compute_unit.sanitizers.m0_relative import Ranges, resolved, used
 from gpu.compute_unit.wave.lane_values import lanes_of, lanes_text
 from gpu.compute_unit.wave.wavefront import Group, Wavefront
 from gpu.isa.instruction import Instruction, RegisterRange
@@ -75,7 +75,7 @@ class Uninitialised:
     def issue(self, wave: Wavefront, decoded: DecodedInstruction) -> None:
         """Check what an instruction reads, and remember what it writes."""
         written = self._written[wave]
-        instruction = decoded.instruction
+        instruction = resolved(wave, decoded.instruction)
         file = _handed_on(instruction)
         reads, writes = used(wave, instruction)
         for each in reads:
@@ -169,23 +169,25 @@ def _harmless(instruction: Instruction, each: RegisterRange) -> bool:
     """What compilers read undefined on purpose.
 
     A callee saves registers that its caller may never have written, to scratch and to lanes. Masks
-    of lanes are joined with EXEC; bits outside of it do not matter. One half of a register is
-    filled while the other is still unknown.
+    of lanes are joined with EXEC; bits outside of it do not matter. One half of a register, or the
+    parts of M0 that are an index, are filled while the rest is still unknown.
     """
     if instruction.name == _WRITE_LANE:
         return True  # also its own register: the other lanes are only kept
     if instruction.name.startswith(("buffer_store", "scratch_store")):
         data = instruction.fields["vdata" if instruction.form == "MUBUF" else "data"]
         return each.file == "v" and each.first == data
-    if _fills_half(instruction) and each in instruction.writes:
+    if _fills_part(instruction) and each in instruction.writes:
         return instruction.reads.count(each) == 1  # it is no source
     if each.file != "s" or not instruction.name.endswith("_b64"):
         return False
     return EXEC in (instruction.fields.get("ssrc0"), instruction.fields.get("ssrc1"))
 
 
-def _fills_half(instruction: Instruction) -> bool:
+def _fills_part(instruction: Instruction) -> bool:
     fields, opcode = instruction.fields, instruction.opcode
+    if opcode.name.startswith("s_set_gpr_idx"):
+        return True
     if "d16" in opcode.name:
         return "load" in opcode.name or "read" in opcode.name
     return "opsel" in opcode.flags or opcode.name in _MIXED or fields.get("dst_unused") == PRESERVE

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpu.isa.encoding.printer import text
+from gpu.isa.execution.index_mode import bind_indexed
 from gpu.isa.execution.instruction_writer import BoundInstruction, NotImplementedInstruction
 from gpu.isa.execution.scalar_binder import bind_scalar
 from gpu.isa.execution.vector_binder import bind_vector
@@ -30,7 +31,7 @@ def bind(instruction: Instruction) -> BoundInstruction:
     bound: BoundInstruction | None = None
     if instruction.opcode.tier == 1:
         if instruction.unit is Unit.VECTOR_ALU:
-            bound = bind_vector(instruction)
+            bound = (bind_indexed if instruction.indexed else bind_vector)(instruction)
         elif instruction.unit in BOUND:
             bound = bind_scalar(instruction)
     return bound or _refusing(instruction)

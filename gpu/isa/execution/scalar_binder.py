@@ -13,7 +13,7 @@ from gpu.isa.execution.instruction_writer import LOW, BoundInstruction, Instruct
 from gpu.isa.execution.scalar_functions import SAVE_EXEC, SCALAR, WRITE_EXEC
 from gpu.isa.instruction import Instruction, OperandAccess, OperandRow
 from gpu.isa.operand_types import TYPES, OperandType
-from gpu.isa.wave_registers import ALL, EXEC, M0, VCC, Wave
+from gpu.isa.wave_registers import ALL, EXEC, INDEX_FIELDS, INDEX_MODE, M0, VCC, Wave
 
 MODE: Final = 1
 STATUS: Final = 2
@@ -96,6 +96,8 @@ def bind_scalar(instruction: Instruction) -> BoundInstruction | None:
         return _bind_program_counter(instruction)
     if name.startswith("s_movrel"):
         return _bind_relative(instruction)
+    if name.startswith("s_set_gpr_idx_"):
+        return _bind_index_mode(instruction)
     if name in ("s_getreg_b32", "s_setreg_b32", "s_setreg_imm32_b32"):
         return _bind_hardware_register(instruction)
     return None
@@ -202,6 +204,29 @@ def _bind_relative(instruction: Instruction) -> BoundInstruction:
     else:
         value = source_text(writer, source, type, fields.get("literal", 0))
         writer.line(f"w.write_scalar({writer.value(destination)} + {relative}, {size}, {value})")
+    return writer.bind()
+
+
+def _bind_index_mode(instruction: Instruction) -> BoundInstruction:
+    """s_set_gpr_idx_on, off, idx, mode: bits 7:0 of M0 are the index, 15:12 what it is added to."""
+    writer = InstructionWriter()
+    fields, what = instruction.fields, instruction.name.removeprefix("s_set_gpr_idx_")
+    new, changed = [], 0
+    if what in ("on", "idx"):
+        source = source_text(writer, fields["ssrc0"], TYPES["b32"], fields.get("literal", 0))
+        new.append(f"{source} & 0xFF")
+        changed |= INDEX_FIELDS & 0xFF
+    if what in ("on", "mode"):
+        new.append(writer.value(fields["ssrc1" if what == "on" else "simm16"] << 12))
+        changed |= INDEX_FIELDS & ~0xFF
+    if changed:
+        m0 = f"w.sgprs[{writer.value(M0)}]"
+        writer.line(f"{m0} = {m0} & {writer.value(LOW & ~changed)} | {' | '.join(new)}")
+    mode = writer.value(1 << INDEX_MODE)
+    if what == "on":
+        writer.line(f"w.set_mode(w.mode | {mode})")
+    elif what == "off":
+        writer.line(f"w.set_mode(w.mode & ~{mode})")
     return writer.bind()
 
 

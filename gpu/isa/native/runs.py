@@ -207,7 +207,12 @@ def _function(instruction: Instruction) -> int | None:
     opcode, fields = instruction.opcode, instruction.fields
     if opcode.unit is not Unit.VECTOR_ALU or opcode.tier != 1 or instruction.form not in _FORMS:
         return None
-    if "exec" in opcode.writes or "opsel" in opcode.flags or opcode.meaning in SPECIAL:
+    if (
+        instruction.indexed
+        or "exec" in opcode.writes
+        or "opsel" in opcode.flags
+        or opcode.meaning in SPECIAL
+    ):
         return None
     if any(fields.get(modifier) for modifier in _MODIFIERS):
         return None

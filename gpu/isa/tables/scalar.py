@@ -139,7 +139,7 @@ SOP1: Final = rows("SOP1", Unit.SCALAR_ALU, "sdst ssrc0", """
     45  s_movreld_b64         b64 b64   reads=m0
     46  s_cbranch_join        ssrc0:b32/r   tier3 unit=branch
     48  s_abs_i32             i32 i32   writes=scc
-    50  s_set_gpr_idx_idx     ssrc0:b32   tier3
+    50  s_set_gpr_idx_idx     ssrc0:b32   reads=m0 writes=m0
     51  s_andn1_saveexec_b64  b64 b64   reads=exec writes=exec,scc gfx9
     52  s_orn1_saveexec_b64   b64 b64   reads=exec writes=exec,scc gfx9
     53  s_andn1_wrexec_b64    b64 b64   reads=exec writes=exec,scc gfx9
@@ -165,7 +165,7 @@ SOPC: Final = rows("SOPC", Unit.SCALAR_ALU, "ssrc0 ssrc1", """
     14  s_bitcmp0_b64      b64 u32   writes=scc
     15  s_bitcmp1_b64      b64 u32   writes=scc
     16  s_setvskip         b32 u32   tier3
-    17  s_set_gpr_idx_on   ssrc0:b32 ssrc1:imm   tier3
+    17  s_set_gpr_idx_on   ssrc0:b32 ssrc1:imm   reads=m0 writes=m0
     18  s_cmp_eq_u64       u64 u64   writes=scc
     19  s_cmp_lg_u64       u64 u64   writes=scc
 """)  # fmt: skip
@@ -199,7 +199,7 @@ SOPP: Final = rows("SOPP", Unit.INTERNAL, "simm16", """
     25  s_cbranch_cdbgsys_or_user   imm   tier3 unit=branch scalar_target
     26  s_cbranch_cdbgsys_and_user  imm   tier3 unit=branch scalar_target
     27  s_endpgm_saved                    tier3
-    28  s_set_gpr_idx_off                 tier3
-    29  s_set_gpr_idx_mode          imm   tier3
+    28  s_set_gpr_idx_off                 unit=scalar_alu
+    29  s_set_gpr_idx_mode          imm   unit=scalar_alu reads=m0 writes=m0
     30  s_endpgm_ordered_ps_done          tier3 gfx9
 """)  # fmt: skip

@@ -68,6 +68,15 @@ def test_a_read_that_m0_chooses_before_the_wait(timed: bool) -> None:
 
 
 @TIMED
+def test_reads_in_index_mode(timed: bool) -> None:
+    (found,) = _found("index_wait", _two_buffers, "waits", timed)
+    assert "`v_mov_b32_e32 v8, v4`" in found
+    assert "reads v6 before `flat_load_dword v6, v[2:3]`" in found
+    (found,) = _found("index_wait", _two_buffers, "uninitialised", timed)
+    assert "`v_add_u32_e32 v8, vcc, v8, v8`" in found and "reads v8" in found
+
+
+@TIMED
 def test_a_write_before_the_wait(timed: bool) -> None:
     (found,) = _found("overwritten", _two_buffers, "waits", timed)
     assert "`v_mov_b32_e32 v4, 7`" in found

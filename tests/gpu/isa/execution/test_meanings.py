@@ -69,6 +69,7 @@ def test_packed_rows_do_an_operation_on_halves() -> None:
 def test_scalar_rows_have_meanings() -> None:
     special = (
         "s_getpc", "s_setpc", "s_swappc", "s_call", "s_movrel", "s_getreg", "s_setreg",
+        "s_set_gpr_idx",
     )  # fmt: skip
     functions = SCALAR.keys() | SAVE_EXEC.keys() | WRITE_EXEC.keys() | BRANCHES.keys()
     for opcode in (opcode for table in ROWS.values() for opcode in table):
