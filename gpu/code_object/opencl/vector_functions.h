@@ -225,12 +225,12 @@ GCN_FLOAT_VECTORS(float, int)
 GCN_FLOAT_VECTORS(double, long)
 GCN_IF_HALF(GCN_FLOAT_VECTORS(half, short))
 
-/* A number in parts. */
-#define GCN_PARTS(T, F)                                                                            \
-  GCN_PURE T ldexp(T x, int n) { return __builtin_amdgcn_ldexp##F(x, n); }                         \
+/* A number in parts. EXPONENT: n, in the bits that the instruction has for it. */
+#define GCN_PARTS(T, F, BELOW_ONE, EXPONENT)                                                       \
+  GCN_PURE T ldexp(T x, int n) { return __builtin_amdgcn_ldexp##F(x, EXPONENT); }                  \
   GCN_ACT T fract(T x, T *whole) {                                                                 \
     *whole = floor(x);                                                                             \
-    T rest = x - *whole, most = 1 - (sizeof(T) == 4 ? (T)0x1p-24 : (T)0x1p-53);                    \
+    T rest = x - *whole, most = 1 - (T)BELOW_ONE;                                                  \
     return x != x ? x : isinf(x) ? copysign((T)0, x) : rest < most ? rest : most;                  \
   }                                                                                                \
   GCN_ACT T modf(T x, T *whole) {                                                                  \
@@ -241,7 +241,8 @@ GCN_IF_HALF(GCN_FLOAT_VECTORS(half, short))
     *exponent = __builtin_amdgcn_frexp_exp##F(x);                                                  \
     return __builtin_amdgcn_frexp_mant##F(x);                                                      \
   }
-GCN_PARTS(float, f) GCN_PARTS(double, )
+GCN_PARTS(float, f, 0x1p-24, n) GCN_PARTS(double, , 0x1p-53, n)
+GCN_IF_HALF(GCN_PARTS(half, h, 0x1p-11, clamp(n, -99, 99)))
 
 GCN_EACH_1(float, float, native_sqrt) GCN_EACH_1(float, float, native_rsqrt)
 GCN_EACH_1(float, float, native_recip) GCN_EACH_2(float, float, float, native_divide)
@@ -269,6 +270,15 @@ GCN_EACH_1(float, float, native_sin) GCN_EACH_1(float, float, native_cos)
 GCN_GEOMETRY(float) GCN_GEOMETRY(double)
 GCN_LENGTHS(float, 2) GCN_LENGTHS(float, 3) GCN_LENGTHS(float, 4)
 GCN_LENGTHS(double, 2) GCN_LENGTHS(double, 3) GCN_LENGTHS(double, 4)
+#define GCN_HALF_LENGTHS(N) /* whose squares need not be halves */                                 \
+  GCN_PURE half length(half##N a) {                                                                \
+    return (half)length(__builtin_convertvector(a, float##N));                                     \
+  }                                                                                                \
+  GCN_PURE half distance(half##N a, half##N b) { return length(a - b); }                           \
+  GCN_PURE half##N normalize(half##N a) {                                                          \
+    return __builtin_convertvector(normalize(__builtin_convertvector(a, float##N)), half##N);      \
+  }
+GCN_IF_HALF(GCN_GEOMETRY(half) GCN_HALF_LENGTHS(2) GCN_HALF_LENGTHS(3) GCN_HALF_LENGTHS(4))
 #define GCN_FAST(T)                                                                                \
   GCN_PURE float fast_length(T a) { return length(a); }                                            \
   GCN_PURE float fast_distance(T a, T b) { return distance(a, b); }                                \
@@ -310,10 +320,12 @@ GCN_TYPES(GCN_CASTS_TO)
   GCN_PURE T convert_##T##MODE(S x) { return (T)BY(x); }                                           \
   GCN_PURE T convert_##T##_sat##MODE(S x) { return convert_##T##_sat(BY(x)); }                     \
   GCN_VECTORS_OF(T, S, MODE) GCN_VECTORS_OF(T, S, _sat##MODE)
-#define GCN_FROM_FLOAT(T, S, LOW, HIGH)                                                            \
-  GCN_SAT(T, S, x != x ? (T)0 : x <= (S)LOW ? LOW : x >= (S)HIGH ? HIGH : (T)x)                    \
+#define GCN_FROM_FLOAT(T, S, OTHERWISE)                                                            \
+  GCN_SAT(T, S, OTHERWISE)                                                                         \
   GCN_ROUNDED(T, S, _rte, rint) GCN_ROUNDED(T, S, _rtz, trunc)                                     \
   GCN_ROUNDED(T, S, _rtp, ceil) GCN_ROUNDED(T, S, _rtn, floor)
+#define GCN_CUT(T, S, LOW, HIGH)                                                                   \
+  (x != x ? (T)0 : x <= (S)LOW ? LOW : x >= (S)HIGH ? HIGH : (T)x)
 #define GCN_SATURATED(T, LOW, HIGH, TOP)                                                           \
   GCN_SAT(T, char, (long)x < (long)LOW ? LOW : (long)x > (long)TOP ? HIGH : (T)x)                  \
   GCN_SAT(T, short, (long)x < (long)LOW ? LOW : (long)x > (long)TOP ? HIGH : (T)x)                 \
@@ -323,7 +335,9 @@ GCN_TYPES(GCN_CASTS_TO)
   GCN_SAT(T, ushort, (ulong)x > (ulong)HIGH ? HIGH : (T)x)                                         \
   GCN_SAT(T, uint, (ulong)x > (ulong)HIGH ? HIGH : (T)x)                                           \
   GCN_SAT(T, ulong, (ulong)x > (ulong)HIGH ? HIGH : (T)x)                                          \
-  GCN_FROM_FLOAT(T, float, LOW, HIGH) GCN_FROM_FLOAT(T, double, LOW, HIGH)
+  GCN_FROM_FLOAT(T, float, GCN_CUT(T, float, LOW, HIGH))                                           \
+  GCN_FROM_FLOAT(T, double, GCN_CUT(T, double, LOW, HIGH))                                         \
+  GCN_IF_HALF(GCN_FROM_FLOAT(T, half, convert_##T##_sat((float)x)))
 GCN_SATURATED(char, CHAR_MIN, CHAR_MAX, CHAR_MAX)
 GCN_SATURATED(short, SHRT_MIN, SHRT_MAX, SHRT_MAX)
 GCN_SATURATED(int, INT_MIN, INT_MAX, INT_MAX)

@@ -218,6 +218,32 @@ def test_geometry(compiled: CodeObject) -> None:
     assert np.allclose(found[3][1:, 1], b[1:] / norm(b[1:], axis=1)[:, None], rtol=1e-5)
 
 
+def test_halves(compiled: CodeObject) -> None:
+    """Lengths do not overflow where squares do; an exponent may have more than 16 bits."""
+    x = (np.random.default_rng(19).normal(size=ITEMS) * 30).astype(np.float16)
+    x[:8] = 1, 0.5, -0.5, 255.5, -0.0001, 6e-8, 300, 290
+    out, n = np.zeros((ITEMS, 12), np.float16), np.zeros((ITEMS, 6), np.int32)
+    _, found, whole = run(compiled, "half_parts", x, out, n)
+    y = x.reshape(-1, 2)[:, ::-1].reshape(-1)
+    a, b, k = x.astype(np.float64), y.astype(np.float64), np.arange(ITEMS)
+    parts, exponents = np.frexp(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        thousands = (x * np.float16(1000)).astype(np.float64)
+        expected = np.array([
+            x * y + y, np.sqrt(2 * a * a + b * b + 4), np.sqrt(2 * (x - y).astype(float) ** 2 + 4),
+            b / np.hypot(a, b), x * x - y * y, np.ldexp(a, k - 32), parts, x - np.floor(x),
+            np.floor(x), np.copysign(x - np.trunc(x), x), np.trunc(x),
+            np.copysign(np.where(k & 1, np.inf, 0), x),
+        ]).astype(np.float16)  # fmt: skip
+    expected[7] = np.minimum(expected[7], 1 - np.float16(2**-11))
+    assert np.array_equal(found.T, expected, equal_nan=True)
+    ends = np.array([
+        exponents, np.clip(np.trunc(a), -128, 127), np.clip(np.rint(a), 0, 255), np.ceil(a),
+        np.clip(np.floor(thousands), -32768, 32767), np.maximum(np.trunc(a), 0),
+    ])  # fmt: skip
+    assert np.array_equal(whole.T, ends)
+
+
 def test_copies_of_groups(compiled: CodeObject) -> None:
     """Vectors of three have room for four; halves by three have not."""
     rows = integers(17, np.int16, 2 * 96 * 4).reshape(2, 96, 4)

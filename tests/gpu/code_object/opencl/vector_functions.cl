@@ -134,3 +134,17 @@ __kernel void moved(__global const short3 *in, __global short3 *out, __global co
   wait_group_events(1, &go);
   vstore_half3(vload_half3(get_global_id(0), h).zyx, get_global_id(0), g);
 }
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+__kernel void half_parts(__global const half *in, __global half *out, __global int *n) {
+  uint i = get_global_id(0);
+  half x = in[i], y = in[i ^ 1], whole, rest;
+  out += 12 * i;
+  n += 6 * i;
+  out[0] = dot((half2)(x, y), (half2)(y, 1)); out[1] = length((half4)(x, y, x, 2));
+  out[2] = distance((half3)(x, y, 1), (half3)(y, x, 3)); out[3] = normalize((half2)(x, y)).y;
+  out[4] = cross((half4)(x, y, 1, 0), (half4)(y, x, 2, 0)).z; out[5] = ldexp(x, (int)i - 32);
+  out[6] = frexp(x, n); out[7] = fract(x, &whole); out[8] = whole;
+  out[9] = modf(x, &rest); out[10] = rest; out[11] = ldexp(x, (i & 1 ? 1 : -1) * 70000);
+  n[1] = convert_char_sat(x); n[2] = convert_uchar_sat_rte(x); n[3] = convert_int_rtp(x);
+  n[4] = convert_short2_sat_rtn((half2)(y, x * 1000)).y; n[5] = (int)convert_ulong16_sat((half16)(x)).sf;
+}
