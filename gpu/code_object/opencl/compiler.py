@@ -39,6 +39,7 @@ CPLUSPLUS: Final = ".clcpp"
 SUFFIXES: Final = (".cl", CPLUSPLUS)
 """Of sources: OpenCL C, C++ for OpenCL."""
 _NEWEST, _OLDEST = 29, 9
+_VERSION: Final = "-mcode-object-version="
 _TIME_LIMIT_SECONDS: Final = 300
 _FEATURES: Final = (
     "generic_address_space",
@@ -85,7 +86,8 @@ def compile_kernels(
             f"{source}: no clang that compiles for AMDGPU was found; set {COMPILER_VARIABLE}, or "
             "install clang and lld, or give a compiled object"
         )
-    flags = [*_flags(processor), *_for_source(source), *options, *_wanted_options()]
+    wanted = [*options, *_wanted_options()]
+    flags = [*_flags(processor), *_for_source(source), *_for_version(wanted), *wanted]
     if device_libs is not None:
         return _linked(clang, source, flags, find_libraries(device_libs))
     try:
@@ -168,6 +170,12 @@ def _for_source(source: Path) -> list[str]:
     text = source.read_bytes()
     wanted = (each for word, each in _ON_DEMAND if re.search(word, text))
     return [*flags, *(flag for each in wanted for flag in each)]
+
+
+def _for_version(options: Sequence[str]) -> list[str]:
+    """A flag by which headers know where hidden arguments are, if options ask for a version."""
+    asked = [word.removeprefix(_VERSION) for word in options if word.startswith(_VERSION)]
+    return [f"-DGCN_CODE_OBJECT_VERSION={asked[-1]}"] if asked else []
 
 
 def _wanted_options() -> list[str]:

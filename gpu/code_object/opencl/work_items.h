@@ -30,14 +30,12 @@ GCN_INLINE size_t get_local_size(uint d) { /* the last group of a dimension may 
 }
 /* Where the host lets global ids begin is a hidden argument; few kernels ask for it. */
 #ifdef GCN_GLOBAL_OFFSET
-#if __clang_major__ >= 18
-#define GCN_OFFSETS 40 /* code object version 5 */
-#else
-#define GCN_OFFSETS 0
+#ifndef GCN_CODE_OBJECT_VERSION
+#define GCN_CODE_OBJECT_VERSION (__clang_major__ >= 18 ? 5 : 4) /* unless an option says so */
 #endif
 GCN_INLINE size_t get_global_offset(uint d) {
   return d < 3 ? ((__constant ulong *)((__constant char *)__builtin_amdgcn_implicitarg_ptr() +
-                                       GCN_OFFSETS))[d]
+                                       (GCN_CODE_OBJECT_VERSION >= 5 ? 40 : 0)))[d]
                : 0;
 }
 GCN_INLINE size_t get_global_id(uint d) {

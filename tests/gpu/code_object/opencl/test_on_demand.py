@@ -51,10 +51,37 @@ def test_where_a_pointer_points(compiled: CodeObject) -> None:
     assert (found[:, 2] == np.choose(kind, [numbers, 2000 + item, 3000 + item, -1])).all()
 
 
-def test_where_global_ids_begin(compiled: CodeObject) -> None:
+def _global_ids_begin_where_the_host_says(compiled: CodeObject) -> None:
     device = Device(functional=True)
     out = device.alloc(np.zeros((6, 8), np.uint64))
     begin = (5, 1 << 33, 7)
     _run(device, compiled["offsets"], (3, 2), (2, 2), [out], global_offset=begin)
     right = [[*begin, 0, 5 + x, (1 << 33) + y, 7, 0] for y in range(2) for x in range(3)]
     assert out.numpy().tolist() == right
+
+
+def test_where_global_ids_begin(compiled: CodeObject) -> None:
+    _global_ids_begin_where_the_host_says(compiled)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_where_they_begin_in_a_version_that_is_asked_for(version: int) -> None:
+    """Not the one that the compiler writes by itself."""
+    clang = find_compiler()
+    if clang is None:
+        pytest.skip("no clang that compiles for AMDGPU")
+    options = ("-O1", "-mcode-object-version=3", f"-mcode-object-version={version}")
+    compiled = CodeObject.from_bytes(compile_kernels(SOURCE, clang, options=options))
+    assert compiled.version == version
+    _global_ids_begin_where_the_host_says(compiled)
+
+
+def test_headers_know_the_version_that_is_asked_for(tmp_path: Path) -> None:
+    """The last one counts."""
+    clang = tmp_path / "clang"
+    clang.write_text('#!/bin/sh\nfor word; do last="$word"; done\necho "$@" > "$last"\n')
+    clang.chmod(0o755)
+    options = ("-mcode-object-version=4", "-O2", "-mcode-object-version=5")
+    asked = compile_kernels(SOURCE, str(clang), options=options).split()
+    assert [word for word in asked if b"VERSION=" in word] == [b"-DGCN_CODE_OBJECT_VERSION=5"]
+    assert not any(b"VERSION" in word for word in compile_kernels(SOURCE, str(clang)).split())
