@@ -23,10 +23,9 @@ _SWIZZLE: Final = 1 << 31
 _FORMAT: Final = (
     4 | 5 << 3 | 6 << 6 | 7 << 9  # x, y, z, w
     | 4 << 12  # unsigned numbers
-    | 4 << 15  # 32 bits
     | 1 << 19  # elements of 4 bytes
     | 3 << 21  # 64 lanes side by side
-    | 1 << 23  # the lane's number is part of the index
+    | 1 << 23  # the lane's number is part of the index; then bits 18:15 are no format
 )  # fmt: skip
 
 

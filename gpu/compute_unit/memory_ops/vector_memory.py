@@ -257,9 +257,9 @@ def buffer_parts(instruction: Instruction) -> FindParts:
         index = np.zeros(len(lanes), np.uint64)
         if indexed:
             index += wave.vgprs[vaddr][lanes]
-        if words[3] >> 23 & 1:
-            index += lanes.astype(np.uint64)
         buffer = Buffer(words, by_index)
+        if buffer.adds_lane:
+            index += lanes.astype(np.uint64)
         return buffer.parts(index, offsets, scalar(wave), size, 4 if several else size)
 
     return find
@@ -268,17 +268,24 @@ def buffer_parts(instruction: Instruction) -> FindParts:
 class Buffer:
     """A V#: where a buffer is and how its elements lie.
 
+    ``adds_lane``: the lane's number is part of the index (ADD_TID_ENABLE); the field of the data
+    format then holds the upper four bits of the stride.
     ``by_index``: whether NUM_RECORDS counts records, and the index is compared with it, for a
     buffer with a stride; else it counts bytes. None: if it is swizzled, as on GFX8, which alone has
     elements of other sizes than 4 bytes (GCN3 and Vega instruction set architectures, "Buffer
     resource descriptor").
     """
 
-    __slots__ = ("base", "by_index", "element", "index_stride", "records", "stride", "swizzled")
+    __slots__ = (
+        "adds_lane", "base", "by_index", "element", "index_stride", "records", "stride", "swizzled",
+    )  # fmt: skip
 
     def __init__(self, words: list[int], by_index: bool | None) -> None:
         self.base = words[0] | (words[1] & 0xFFFF) << 32
+        self.adds_lane = bool(words[3] >> 23 & 1)
         self.stride = words[1] >> 16 & 0x3FFF
+        if self.adds_lane:
+            self.stride |= (words[3] >> 15 & 0xF) << 14
         self.swizzled = bool(words[1] >> 31)
         self.by_index = bool(self.stride) and (self.swizzled if by_index is None else by_index)
         self.records = words[2]

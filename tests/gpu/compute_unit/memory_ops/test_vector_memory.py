@@ -230,6 +230,28 @@ def test_index_and_offset_from_two_registers() -> None:
     assert get_pair(wave, 8).tolist() == expected
 
 
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("generation", Generation)
+def test_the_format_is_part_of_the_stride_where_lanes_are_added(
+    generation: Generation, adds: bool
+) -> None:
+    """32 bits are format 4: records are then 64 KiB further apart."""
+    memory = FlatMemory()
+    address, data = _filled(memory, 1 << 19)
+    wave = wavefront(generation=generation)
+    wave.set_exec(1 << 5 | 1 << 2 | 1)
+    set_buffer(wave, address, 1 << 19, stride=12)
+    wave.sgprs[11] = 4 << 15 | ADD_TID * adds
+    wave.vgprs[5] = 4 * (WAVE % 3)
+    load = operation(
+        "MUBUF", "buffer_load_dword", generation, vaddr=5, vdata=6, srsrc=2, soffset=128, offen=1
+    )
+    perform(load, wave, memory)
+    for lane in (0, 2, 5):
+        place = 4 * (lane % 3) + (65536 + 12) * lane * adds
+        assert wave.vgprs[6, lane] == int.from_bytes(data[place : place + 4], "little")
+
+
 def test_a_buffer_ends_at_its_records() -> None:
     """Loads beyond give zero, stores are dropped, atomics return zero; the scalar offset counts."""
     memory = FlatMemory()
