@@ -281,7 +281,12 @@ class AddressSpace:
         return [self.at(address, size, lane, **may) for lane, address in enumerate(lanes)]
 
     def _nothing_at(self, address: int) -> str:
-        place = bisect_right(self._starts, address) - 1
-        if place >= 0 and address < self._allocations[place].end + PAGE:
-            return f"nothing is mapped there; it is behind the end of {self._allocations[place]}"
-        return "nothing is mapped there"
+        next_place = bisect_right(self._starts, address)
+        last = self._allocations[max(next_place - 1, 0) : next_place]
+        following = self._allocations[next_place : next_place + 1]
+        past = min((address - each.end for each in last), default=PAGE)
+        short = min((each.start - address for each in following), default=PAGE)
+        text = "nothing is mapped there"
+        if short < min(past, PAGE):
+            return f"{text}; it is {short:,} bytes before the start of {following[0]}"
+        return f"{text}; it is behind the end of {last[0]}" if past < PAGE else text

@@ -239,6 +239,9 @@ def test_scalar_words() -> None:
     assert memory.load_dwords(start + 4, 4) == [0, 1, 2**32 - 1, 0]
     with pytest.raises(Unmapped, match="behind the end of memory"):
         memory.load_dwords(start + PAGE, 1)
+    other = memory.space.allocate(64, name="buffer").start
+    with pytest.raises(Unmapped, match=f"4 bytes before the start of buffer at {other:#x}"):
+        memory.load_dwords(other - 4, 1)
 
 
 @pytest.mark.parametrize(
