@@ -238,8 +238,8 @@ def _check_effects(
 
 
 def _check_sizes(cus: int, tccs: int | None) -> None:
-    if not 1 <= cus <= MOST_UNITS:
-        raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus}")
+    if not isinstance(cus, int) or not 1 <= cus <= MOST_UNITS:
+        raise HostError(f"a device has 1 to {MOST_UNITS} compute units, not {cus!r}")
     why = None if tccs is None else why_not_banks(tccs)
     if why is not None:
         raise HostError(f"a device of {tccs} banks: {why}")

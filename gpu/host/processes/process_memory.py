@@ -108,7 +108,9 @@ class ProcessMemory:
     # ------------------------------------------------------------------ code
 
     def load(self, code_object: CodeObject) -> LoadedCodeObject:
-        """Load a code object into memory, once."""
+        """Load a code object into memory, once. Raises HostError for what is none."""
+        if not isinstance(code_object, CodeObject):
+            raise HostError(f"{code_object!r} is no code object: CodeObject.load(FILE) reads one")
         loaded = self._loaded.get(id(code_object))
         if loaded is None:
             self.settle()

@@ -118,6 +118,8 @@ def ended(device: Device) -> Process:
         ),
         (lambda d, k: Device("GPU_VIPER", tccs=65), "65 banks: 1, 2, 4"),
         (lambda d, k: Device(cus=MOST_UNITS + 1), "1 to 64 compute units, not 65"),
+        (lambda d, k: Device(cus="4"), "1 to 64 compute units, not '4'"),
+        (lambda d, k: d.load("vadd.co"), r"'vadd.co' is no code object: CodeObject.load\(FILE\)"),
         (lambda d, k: CodeObject.load("nowhere.co"), "nowhere.co"),
         (lambda d, k: CodeObject.compile("nowhere.cl"), "nowhere.cl"),
     ],
