@@ -160,3 +160,9 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
         read_scenario(tmp_path / "a.litmus")
     with pytest.raises(OSError):
         read_scenario(tmp_path / "b.litmus")
+
+
+@pytest.mark.parametrize("text", ["P0\n", "P0 | P1\n|\n"])
+def test_a_scenario_that_does_nothing_is_a_mistake(text: str) -> None:
+    with pytest.raises(ScenarioError, match="no operation stands below the threads"):
+        scenario(text)
