@@ -75,6 +75,16 @@ def _profiles() -> Iterable[str]:
     return names()
 
 
+def _defects() -> Iterable[str]:
+    """Those of all descriptions that are shipped: which protocol is meant is not known here."""
+    import tomllib
+
+    from protocols import SYSTEMS
+
+    tables = (tomllib.loads(file.read_text(encoding="utf-8")) for file in SYSTEMS.glob("*.toml"))
+    return {each["name"] for table in tables for each in table.get("defect", ()) if "name" in each}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProtocolOptions:
     """Which protocol, and what it is made of."""
@@ -163,10 +173,13 @@ class LegOptions:
         "--known-defects",
     )
     attack: tuple[str, ...] = system_option(
-        (), "Attack one of them, by its name.", metavar="DEFECT"
+        (), "Attack one of them, by its name.", metavar="DEFECT", complete=_defects
     )
     avoid: tuple[str, ...] = system_option(
-        (), "Keep one out of the way, whatever else is said.", metavar="DEFECT"
+        (),
+        "Keep one out of the way, whatever else is said.",
+        metavar="DEFECT",
+        complete=_defects,
     )
     delay: Delay | None = system_option(None, "Random message delays.")
     assignments: tuple[str, ...] = system_option(

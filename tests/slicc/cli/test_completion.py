@@ -58,6 +58,8 @@ def test_a_command_with_a_verb_by_default() -> None:
     assert candidates(table, meant, ["replay", "--episodes"]) == []
     assert candidates(table, meant, ["--engine", ""]) == ["auto", "native", "python"]
     assert candidates(table, meant, ["--protocol", "MS"]) == ["MSI", "MSI_Snoop"]
+    for option in ("--attack", "--avoid"):
+        assert candidates(table, meant, ["run", option, "snp"]) == ["snponce-stale"]
     done = subprocess.run(
         [sys.executable, "-m", "tester.cli", "--complete", "MS"],
         cwd=ROOT,
