@@ -27,6 +27,7 @@ from runtime.description.inference import complete, complete_with
 from runtime.description.variants import check as check_variants
 from runtime.native.build import Sources
 from slicc.loading.checkout import library_files
+from slicc.text.files import Paths, several_paths
 from slicc.text.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -168,10 +169,10 @@ def load_texts(
 
 def load(
     protocol: AnyProtocol,
-    include: Sequence[str | Path] = (),
+    include: Paths = (),
     system: str | Path | None = None,
     native: bool = True,
-    preludes: Sequence[str | Path] = (),
+    preludes: Paths = (),
     values: Mapping[str, object] = NO_VALUES,
 ) -> LoadedProtocol:
     """A protocol ready to be built, from any form in which a program has it.
@@ -185,7 +186,7 @@ def load(
     system = None if system is None else Path(system)
     if isinstance(protocol, str | Path):
         return load_protocol(
-            str(protocol), [*map(Path, include)], system, native, [*map(Path, preludes)], values
+            str(protocol), several_paths(include), system, native, several_paths(preludes), values
         )
     path = getattr(protocol, "path", None)
     if path is None:

@@ -26,11 +26,10 @@ from slicc.resolve.library.user_library import UserPrelude, read_library, read_p
 from slicc.resolve.protocol import resolve
 from slicc.source import SourceFile, Span
 from slicc.syntax import nodes as syntax
+from slicc.text.files import Paths, several_paths
 
 
-def compile(
-    path: str | Path, include: Iterable[str | Path] = (), preludes: Iterable[str | Path] = ()
-) -> CompiledProtocol:
+def compile(path: str | Path, include: Paths = (), preludes: Paths = ()) -> CompiledProtocol:
     """Compile a ``.slicc`` driver, or a ``.sm`` file of a single protocol.
 
     ``include``: directories where included files are also looked for. ``preludes``: files that
@@ -38,8 +37,8 @@ def compile(
     """
     path = Path(path)
     sink = DiagnosticSink()
-    roots = [path.parent, *map(Path, include)]
-    compiled = compile_files([path], roots, sink, [*map(Path, preludes)])
+    roots = [path.parent, *several_paths(include)]
+    compiled = compile_files([path], roots, sink, several_paths(preludes))
     if len(compiled) > 1:
         named = ", ".join(str(found.path) for found in compiled)
         raise CannotRead(f"{path} belongs to several protocols ({named}): name one of them")
@@ -49,8 +48,8 @@ def compile(
 def compile_source(
     text: str,
     name: str = "Protocol",
-    include: Iterable[str | Path] = (),
-    preludes: Iterable[str | Path] = (),
+    include: Paths = (),
+    preludes: Paths = (),
 ) -> CompiledProtocol:
     """Compile a protocol that is one string, as if it stood in ``NAME.slicc`` in this directory.
 
@@ -58,8 +57,8 @@ def compile_source(
     """
     path = Path(f"{name}.slicc")
     sink = DiagnosticSink()
-    prelude = read_preludes([*map(Path, preludes)], sink)
-    loaded = load_text(text, path, [*map(Path, include)], sink, LIBRARY_FILES)
+    prelude = read_preludes(several_paths(preludes), sink)
+    loaded = load_text(text, path, several_paths(include), sink, LIBRARY_FILES)
     return _only(_compile_all([loaded], sink, prelude), sink, path)
 
 

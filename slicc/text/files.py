@@ -8,9 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 _TEXTS: Final = (".sm", ".slicc")
+
+Paths: TypeAlias = str | Path | Iterable[str | Path]
+"""What a program may pass where there may be several."""
 
 
 def write_whole(path: Path, content: bytes, *, parents: bool = False) -> Path:
@@ -87,3 +90,9 @@ def why_lost(outputs: Mapping[str, Path], inputs: Iterable[tuple[str, Path]] = (
         if other != what:
             return f"{other} and {what} both write to {path}"
     return None
+
+
+def several_paths(given: Paths) -> list[Path]:
+    """What a program passes where several paths are possible: one alone is one path, and not as
+    many as its string has letters."""
+    return [Path(given)] if isinstance(given, str | Path) else [Path(each) for each in given]

@@ -6,13 +6,14 @@ seed and options give the legs that the command runs, with the same results on e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
 from protocols.loader import AnyProtocol, LoadedProtocol, load, load_texts
 from runtime.description import DefectDescription
+from slicc.text.files import Paths, several_paths
 from slicc.text.suggest import suggest
 from tester.campaign.campaign import AnyRun, Campaign, Totals
 from tester.campaign.coverage import Coverage
@@ -128,7 +129,7 @@ def replay(
     source: str | Path | Leg,
     protocol: AnyProtocol | None = None,
     *,
-    include: Iterable[str | Path] = (),
+    include: Paths = (),
     engine: str = Choice.auto,
     watchers: Sequence[Watcher] = (),
     stats: bool = False,
@@ -153,12 +154,12 @@ def replay(
 def loaded_leg(
     source: str | Path | Leg,
     protocol: AnyProtocol | None = None,
-    include: Iterable[str | Path] = (),
+    include: Paths = (),
     *,
     native: bool = False,
 ) -> tuple[Leg, LoadedProtocol]:
     """A leg ready to run, and what it runs on. Raises what :func:`replay` does."""
-    directories = [*map(Path, include)]
+    directories = several_paths(include)
     if not isinstance(source, str | Path | Leg):
         raise ConfigError(f"{source!r} is no leg: the path of a replay file, or a Leg, is needed")
     leg = source if isinstance(source, Leg) else load_leg(source)

@@ -5,11 +5,12 @@ Invariant: the page is written whole or not at all, and shows the run that any r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from protocols.loader import AnyProtocol, LoadedProtocol
 from protocols.transition_texts import texts_as_loaded
+from slicc.text.files import Paths, several_paths
 from tester.campaign.recording import record
 from tester.campaign.run import loaded_leg
 from tester.diagnosis.events.recording import Recording
@@ -25,13 +26,13 @@ def draw(
     path: str | Path,
     protocol: AnyProtocol | None = None,
     *,
-    include: Iterable[str | Path] = (),
+    include: Paths = (),
 ) -> Recording:
     """Run a leg again, a replay file or a value, and write the page that shows it to ``path``.
 
     Raises what `tester.replay` does, ReplayError also when the page cannot be written.
     """
-    directories = [*map(Path, include)]
+    directories = several_paths(include)
     leg, loaded = loaded_leg(source, protocol, directories)
     finding = finding_of(leg, loaded)
     try:

@@ -83,3 +83,14 @@ def test_an_edit_that_does_not_fit_is_refused() -> None:
         compiled.with_machine(replace(machine, actions=()))
     with pytest.raises(KeyError):
         compiled.with_machine(replace(machine, name="L2Cache"))
+
+
+def test_one_path_stands_for_several(tmp_path: Path) -> None:
+    """As a string it would be as many as it has letters, none of which is there."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "types.sm").write_text("enumeration(Kind) { A; }")
+    driver = tmp_path / "P.slicc"
+    driver.write_text('protocol "P"; include "types.sm";')
+    there = tmp_path / "there"
+    for include in (str(there), there, [there]):
+        assert compile(driver, include=include).name == "P"
