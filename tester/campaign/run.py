@@ -192,6 +192,8 @@ def generate(
     otherwise.
     """
     _check_names(options)
+    if not isinstance(number, int) or number < 0:
+        raise ConfigError(f"number is {number!r}, that of a leg is needed: 0 is the first")
     drawn = Options(seed, episodes, **options)
     loaded = load(protocol, native=False, values=drawn.assignments)
     _check_effects(drawn, loaded)

@@ -66,6 +66,8 @@ def test_options_reach_the_legs(mi: LoadedProtocol) -> None:
     assert (leg.program.episodes, leg.profile, leg.number) == (20, "line-duel", 0)
     with pytest.raises(ConfigError):
         generate(mi, profile="nothing")
+    with pytest.raises(ConfigError, match="number is -1, that of a leg is needed"):
+        generate(mi, number=-1)
     with pytest.raises(ConfigError, match="there are auto, python, native"):
         run(mi, engine="fast")
 
