@@ -252,7 +252,7 @@ def _limit(found: Exploration, namer: Namer) -> str:
 
 def outside(found: Exploration, namer: Namer) -> str:
     """What a search that found nothing says nothing about: what the system could do with other
-    options, and transitions that no run of it makes."""
+    options, and, where all runs are known, transitions that none of them makes."""
     system = found.system
     ways = {"--engines": [each for each in system.idle if each == ENGINES]}
     ways["--ops"] = [each for each in system.idle if each != ENGINES]
@@ -260,7 +260,7 @@ def outside(found: Exploration, namer: Namer) -> str:
     ways["--locations"] = ["false sharing"] if system.bounds.locations == 1 else []
     parts = [f"{', '.join(names)} ({option})" for option, names in ways.items() if names]
     missed = [each for each in _cells(found, namer) if each.missed]
-    if missed:
+    if missed and found.verdict is Verdict.EXHAUSTED:
         of_each = [f"{each.machine} {len(each.missed)} of {each.defined}" for each in missed]
         parts.append(f"transitions (--cells): {', '.join(of_each)}")
     return "; ".join(parts)

@@ -48,6 +48,13 @@ def test_nothing_is_written_where_nothing_is_found(tmp_path: Path) -> None:
     ) in result.stdout
 
 
+def test_a_search_that_stopped_does_not_know_what_no_run_makes() -> None:
+    result = gpu_tester("explore", "-p", "MSI", "--locations", "1", "--max-states", "100")
+    assert result.exit_code == FINE and "LIMIT: " in result.stdout
+    assert "false sharing (--locations)\n" in result.stdout
+    assert "transitions (--cells)" not in result.stdout
+
+
 def test_a_directory_that_is_none_is_refused_before_the_search(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = gpu_tester("explore", "-p", "MSI", "--output", str(tmp_path / "file"))
