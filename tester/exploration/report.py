@@ -246,7 +246,8 @@ def _limit(found: Exploration, namer: Namer) -> str:
         text += f"{found.complete_bound} messages are under way"
     if found.piled_up is not None:
         type_, count = found.piled_up
-        text += f"; {count} {namer.message(type_)} were under way at once"
+        was = "was" if count == 1 else "were"
+        text += f"; {count} {namer.message(type_)} {was} under way at once"
     return text
 
 

@@ -53,6 +53,7 @@ def test_a_search_that_stopped_does_not_know_what_no_run_makes() -> None:
     assert result.exit_code == FINE and "LIMIT: " in result.stdout
     assert "false sharing (--locations)\n" in result.stdout
     assert "transitions (--cells)" not in result.stdout
+    assert "; 1 MemoryMsg was under way at once" in result.stdout
 
 
 def test_a_directory_that_is_none_is_refused_before_the_search(tmp_path: Path) -> None:
