@@ -95,19 +95,18 @@ def compiling(
     with uncollected():  # to the end: what a command builds, it needs until it ends
         try:
             _check_include(options)
-            try:
-                protocols = compile_files(
-                    [named_file(file) for file in files], options.include, sink, options.prelude
-                )
-            except CannotRead as error:
-                raise Stop(str(error)) from None
+            named = [named_file(file) for file in files]
+            protocols = compile_files(named, options.include, sink, options.prelude)
             if examine is not None:
                 examine(protocols, sink)
-        except Stop as stop:
-            _report(sink, format, color, str(stop))
+        except (Stop, CannotRead) as error:
+            # What was found by then is whole only where a file is missing.
+            found = sink if isinstance(error, CannotRead) else DiagnosticSink()
+            _report(found, format, color, str(error))
+            stop = error if isinstance(error, Stop) else Stop(str(error))
             if format is DiagnosticFormat.JSON:  # the document has the message
                 raise SystemExit(stop.status) from None
-            raise
+            raise stop from None
         _report(sink, format, color)
         yield Session(protocols, sink)
         sys.stdout.flush()
