@@ -13,7 +13,7 @@ from runtime.types.message import Message, kind_of
 from tester.diagnosis.events.line_events import Hop, Sent
 from tester.diagnosis.events.message_text import details_of
 from tester.diagnosis.events.record_fields import message_fields
-from tester.diagnosis.events.system_inspection import controller_name, head_message
+from tester.diagnosis.events.system_inspection import attributes, controller_name, head_message
 from tester.execution.events import Request
 
 MEMORY = "memory"
@@ -74,6 +74,7 @@ class MessageTap:
         self._ports = {port.name: port for port in system.network.ports}
         self._names = {each.machineID.node: controller_name(each) for each in system.controllers}
         self._buffers: dict[str, MessageBuffer] = system.buffers
+        self._links = _links(system)
         self._senders: dict[int, Received] = {}
         """By ``id`` of the message, which is kept so that no other gets its ``id``."""
         self._on_bus: dict[int, Sent] = {}
@@ -145,7 +146,7 @@ class MessageTap:
         return self._send(message, sender, receivers, port.virtual_network, known)
 
     def _within(self, name: str, message: Message) -> Sent | None:
-        """From a controller to itself, to its memory or from there."""
+        """From a controller to itself, to its memory or from there, or through a link."""
         buffer = self._buffers.get(name)
         owner = None if buffer is None else buffer.consumer
         if owner is None or buffer is getattr(owner, "mandatory_queue", None):
@@ -155,6 +156,9 @@ class MessageTap:
             return self._send(message, mine, [MEMORY])
         if buffer is getattr(owner, "memory_response", None):
             return self._send(message, MEMORY, [mine])
+        sender = self._links.get(name)
+        if sender is not None:
+            return self._send(message, sender, [mine])
         return self._send(message, mine, ["itself"])
 
     def _send(
@@ -182,7 +186,7 @@ class MessageTap:
 
     @staticmethod
     def _hop(name: str, send: Sent, arrival: int) -> list[Hop]:
-        """Of what stays within a machine, or is its memory's, which takes it when it arrives."""
+        """Of what no network carries; memory takes a message when it arrives."""
         receiver = send.receivers[0]
         if receiver == MEMORY:
             return [Hop(receiver, name, arrival)]
@@ -214,6 +218,16 @@ class MessageTap:
             on_bus = Received(message, self._on_bus.get(message.identity))
             return self._senders.get(id(message), on_bus)
         return Received(message, None, _request_behind(requester, message))
+
+
+def _links(system: Any) -> dict[str, str]:
+    """The controller that sends into each buffer that leads straight to another one."""
+    return {
+        value.name: controller_name(each)
+        for each in system.controllers
+        for value in attributes(each)
+        if isinstance(value, MessageBuffer) and value.consumer not in (None, each)
+    }
 
 
 def _request_behind(requester: Any, message: Message) -> Request | None:

@@ -14,6 +14,8 @@ from runtime.types.atomic_op import AtomicKind, AtomicOp
 from runtime.types.message import kind_of
 from runtime.types.messages import MemoryMsg, MemoryRequestType, MessageSizeType, RubyRequest
 from runtime.types.values import DataBlock, WriteMask
+from slicc.cli.options import NewOptions
+from slicc.cli.verbs.new import new
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.drawing.options import Options
 from tester.diagnosis.events.history import History
@@ -40,9 +42,10 @@ def test_a_message_says_what_its_sender_set() -> None:
     assert kind_of(RubyRequest()) == "NULL"
 
 
-def history_of_a_leg(name: str) -> tuple[System, History]:
+def history_of_a_leg(name: str, **held: int) -> tuple[System, History]:
     protocol = load_protocol(name)
-    leg = Campaign(protocol, Options(1, 40, "coherence", leg_episodes=40)).plan(0).leg
+    options = Options(1, 40, "coherence", leg_episodes=40, assignments=held)
+    leg = Campaign(protocol, options).plan(0).leg
     system = build_system(protocol.info, leg.description, leg.run_key)
     lines = sorted({int(a) & -64 for a in leg.program.lane_address.flat if a >= 0})[:2]
     history = History(lines, leg.program.line_size)
@@ -101,6 +104,26 @@ def test_causes_come_before_their_effects(name: str) -> None:
             assert all(isinstance(c, Transition) for c in causes)
     answers = [e for e in events.values() if isinstance(e, AtPort) and e.step != "issued"]
     assert sum(bool(e.causes) for e in answers) > 0.9 * len(answers)
+
+
+def test_a_message_on_a_link_is_its_sender_s(tmp_path: Path) -> None:
+    """Buffers without a virtual network lead straight to another machine, which is named."""
+    new(NewOptions(name="Lend", output=tmp_path))
+    for file in ("Lend-cache.sm", "Lend-dir.sm"):
+        text = (tmp_path / file).read_text()
+        text, links = re.subn(r', virtual_network="\d", vnet_type="\w+"', "", text)
+        assert links == 2
+        (tmp_path / file).write_text(text)
+    _, history = history_of_a_leg(str(tmp_path / "Lend.slicc"), **{"machine.L1Cache.count": 1})
+    ways = {(e.who, *e.receivers) for e in history.events if isinstance(e, Sent)}
+    assert ways == {
+        ("L1Cache 0", "Directory 0"),
+        ("Directory 0", "L1Cache 0"),
+        ("Directory 0", "memory"),
+        ("memory", "Directory 0"),
+    }
+    taken = {m for e in history.events if isinstance(e, Transition) for m in e.messages}
+    assert {"GET from L1Cache 0", "DATA from Directory 0"} <= taken
 
 
 def failure_of(bug: str, directory: Path, profile: str, said: str = "") -> Failure:
