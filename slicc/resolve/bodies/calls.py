@@ -206,7 +206,7 @@ def method_call(body: Body, node: syntax.MethodCall) -> ir.Expr:
             body.scope.note_variable(receiver.name.span, variable)
             if variable.kind is VariableKind.IN_PORT:
                 return _port_call(body, node, variable.port)
-            return _no_method(body, node, "an out-port", ())
+            return _no_method(body, node, "an out-port", variable.port, ())
     value = ex.expression(body, receiver)
     return call_method(
         body, value, node.method.text, node.method.span, node.arguments, node.span, holder
@@ -373,15 +373,23 @@ def _class_method(
 
 
 def _no_method(
-    body: Body, node: syntax.MethodCall, what: str, candidates: tuple[str, ...]
+    body: Body, node: syntax.MethodCall, what: str, port: PortSymbol, candidates: tuple[str, ...]
 ) -> ir.Expr:
-    name = node.method.text
+    name, behind = node.method.text, port.buffer
+
+    def help() -> str | None:
+        """What is behind a port, a buffer or a table of alarms, has methods of its own."""
+        symbol = None if behind is None else body.scope.symbol_of(behind.type)
+        if behind is not None and symbol is not None and name in symbol.method_names():
+            return f"did you mean `{behind.name}.{name}`?"
+        return did_you_mean(name, candidates)
+
     body.sink.error(
         "unknown-method",
         f"{what} has no method `{name}`",
         node.method.span,
         "no such method",
-        help=lambda: did_you_mean(name, candidates),
+        help=help,
     )
     return unknown(node.span)
 
@@ -401,7 +409,7 @@ def _port_call(body: Body, node: syntax.MethodCall, port: PortSymbol) -> ir.Expr
             kept = _pass_arguments(body, chosen, given)
             return ir.CallFunction(chosen.function, kept, chosen.result, span=node.span)
     if known is None:
-        return _no_method(body, node, "an in-port", tuple(_PORT_OPERATIONS))
+        return _no_method(body, node, "an in-port", port, tuple(_PORT_OPERATIONS))
     operation, parameters, result = known
     port.used = True
     arguments = tuple([ex.expression(body, argument) for argument in node.arguments])
