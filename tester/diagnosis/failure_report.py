@@ -23,6 +23,7 @@ from slicc.text.lazy_dataclass import dataclass
 from slicc.text.wording import counted
 from tester.diagnosis.events.bytes_in_question import BytesInQuestion
 from tester.diagnosis.events.history import History
+from tester.diagnosis.events.line_events import Transition
 from tester.diagnosis.events.message_text import details_of
 from tester.diagnosis.events.system_inspection import failed_controller
 from tester.diagnosis.likely_causes import elsewhere, likely_causes
@@ -93,7 +94,9 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     causes = likely_causes(finding, run.program, run.system) + _elsewhere(failure)
     blocks += _how_it_came(failure.small or failure, history_rows)
     if failure.suspects:
-        blocks.append(("suspect", _wrapped([*failure.suspects, *_elsewhere(failure)])))
+        gone = _last_copy(failure.small or failure)
+        suspects = [*gone, *failure.suspects, *_elsewhere(failure)]
+        blocks.append(("suspect", _wrapped(suspects)))
     else:
         blocks.append(("likely cause", _wrapped(causes)))
     blocks.append(("agents", _agents(blocks, (failure.small or failure).run.program)))
@@ -161,6 +164,17 @@ def _how_it_came(failure: Failure, history_rows: int) -> list[Block]:
     if is_value(finding):
         blocks.append(("synchronisation", _sync_chain(failure)))
     return blocks
+
+
+def _last_copy(failure: Failure) -> list[str]:
+    """Of a wrong value: the transition that left no copy of the expected bytes. A fact, where the
+    suspects are what neighbours suggest; what forgot that the bytes matter came before it."""
+    events = failure.history.events
+    last = next((each for each in reversed(events) if each.last_copy), None)
+    if not is_value(failure.finding) or not isinstance(last, Transition):
+        return []
+    cell = f"{last.who.split()[0]}.{last.state}.{last.event}"
+    return [f"no copy of the expected bytes is left after {cell} [{last.where}]"]
 
 
 def _wrapped(texts: Sequence[str]) -> list[str]:

@@ -168,6 +168,11 @@ def test_the_row_after_which_the_expected_bytes_are_nowhere(tmp_path: Path) -> N
     seen = [e.number for e in failure.history.events if " expected]" in e.what + e.change]
     assert seen
     assert max(seen) <= gone[-1].number, "the bytes were seen after they were gone"
+    failure.suspects = ["1. what neighbours suggest"]
+    first = render(failure).partition("\nsuspect\n")[2].lstrip()
+    assert re.match(
+        r"no copy of the expected bytes is left after \w+\.\w+\.\w+ \[MSI-\w+\.sm:\d+\]", first
+    )
 
 
 def test_a_port_that_fails_names_its_message(tmp_path: Path) -> None:
