@@ -248,8 +248,10 @@ def _described(protocol: LoadedProtocol, bounds: Bounds) -> SystemDescription:
     counts |= dict.fromkeys(roles.scalars, 0)
     if roles.processors:
         counts |= dict.fromkeys(roles.processors, 1)
+    written = protocol.written.machines
     for name, machine in full.machines.items():
-        follows = name in roles.private and protocol.written.machines[name].count is None
+        stated = name in written and written[name].count is not None
+        follows = name in roles.private and not stated
         if machine.as_many_as is None and not follows:
             changes[f"machine.{name}.count"] = counts[name]
         for cache in machine.caches:
@@ -263,8 +265,8 @@ def _described(protocol: LoadedProtocol, bounds: Bounds) -> SystemDescription:
     unknown = [path for path in given if path in ("line_size", "network.delays")]
     if unknown:
         raise ConfigError(f"--set {unknown[0]}: exploration has its own")
-    written = protocol.written.override(changes | given)
-    return complete(structs.replace(written, defects=()), protocol.info)
+    changed = protocol.written.override(changes | given)
+    return complete(structs.replace(changed, defects=()), protocol.info)
 
 
 def _agents(

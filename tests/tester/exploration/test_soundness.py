@@ -107,6 +107,13 @@ def test_caches_that_are_linked_to_others_are_not_alike(tmp_path: Path) -> None:
     assert (found.verdict, len(found.system.renamings)) == (Verdict.EXHAUSTED, 1)
 
 
+def test_a_private_cache_that_nothing_describes_is_as_many_as_those_above(tmp_path: Path) -> None:
+    private = BELOW.replace("  : Message", "  : CacheMemory * cache;\n    Message")
+    protocol = edited(tmp_path, LINK, LINK_OUT, TELL, DATA, machine=private)
+    found = small_system.small_system(protocol, Bounds(locations=1), symmetry=False)
+    assert found.description.machines["L2Cache"].count == 2
+
+
 DOWN = checking("""
     peek(directory_in, LendMsg) {
       if (seen && in_msg.addr < last) { error("lines go down"); }
