@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from protocols import shipped
+from runtime.description.inference import complete
 from slicc.scenario_text.conditions import Model
 from slicc.scenario_text.parser import read_scenario
 from tester.campaign.campaign import Campaign
@@ -63,6 +65,17 @@ def test_the_shipped_scenarios_pass(name: str) -> None:
         assert result.runs == RUNS
         if result.judge is None:
             assert verify(result.bound.leg(1)[0].program) == []
+
+
+def test_scenarios_of_wavefronts_need_no_description_that_has_two() -> None:
+    """An inferred system has one on each unit."""
+    loaded = protocol("GPU_VIPER")
+    written = loaded.written.override({"agents.gpu.wavefronts": 1})
+    alone = replace(loaded, written=written, description=complete(written, loaded.info))
+    files = scenario_files(shipped_folder("wavefronts"))
+    assert len(files) == 6
+    for file in files:
+        assert bind(read_scenario(file), alone).leg(1)
 
 
 @pytest.mark.slow
