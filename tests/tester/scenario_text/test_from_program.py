@@ -41,7 +41,7 @@ def test_a_leg_survives_the_way_to_text_and_back(name: str, number: int) -> None
     ends = []
     for each in (leg, again):
         run = leg_run(each, build_system(protocol(name).info, each.description, each.run_key))
-        ends.append((run.run_episodes().statistics.end, run.outcome.lane_accesses))
+        ends.append((run.run_episodes().concurrency.end, run.outcome.lane_accesses))
     assert ends[0] == ends[1]
 
 
