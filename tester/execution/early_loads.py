@@ -8,7 +8,8 @@ for each other. Two rules follow, where no cache may answer with an old copy (:c
   and not newer than the last one issued when it is answered.
 * A processor may keep such a value, as one that executes loads ahead of older ones does, until its
   machine reports that a line of it has left the cache. If nothing was reported when the episode
-  begins, the value is the one that the episode's own load must return.
+  begins, the value is the one that the episode's own load must return, but for what processors of
+  the same port have stored since: no machine reports that, it is their own affair.
 
 Complete is a store whose completion has arrived, or, where its agent has to flush at hand-overs,
 one of an episode after which its agent has begun another. Invariant: a version is known by its
@@ -170,8 +171,8 @@ class _Early:
 class EarlyLoads:
     """Judges the racing loads of one run, from the events that the checker has.
 
-    ``rules`` and ``flushes`` are by agent; ``initial(address)`` is the byte that memory holds at
-    first.
+    ``rules``, ``flushes`` and ``ports``, where their requests go, are by agent;
+    ``initial(address)`` is the byte that memory holds at first.
     """
 
     def __init__(
@@ -179,11 +180,13 @@ class EarlyLoads:
         versions: Versions,
         rules: Sequence[EarlyRule],
         flushes: Sequence[bool],
+        ports: Sequence[int],
         initial: Callable[[int], int],
     ) -> None:
         self._versions = versions
         self._rules = rules
         self._flushes = flushes
+        self._ports = ports
         self._initial = initial
         self._stores: dict[int, bool] = {}
         """By row: whether a store that was issued is complete."""
@@ -248,9 +251,18 @@ class EarlyLoads:
             address = request.addresses[index] + offset
             before = self._versions.before(address, request.episode)
             wanted = self._value(address, before[-1] if before else NOTHING)
-            if got != wanted:
+            if got != wanted and not self._is_own_affair(request.agent, before, got):
                 return WrongByte(request, index, address, wanted, got, True)
         return None
+
+    def _is_own_affair(self, agent: int, versions: range, got: int) -> bool:
+        """Whether all versions behind the one that was kept are those of an agent's port."""
+        for version in reversed(versions):
+            if int(self._versions.value[version]) == got:
+                return True
+            if self._ports[int(self._versions.agent[version])] != self._ports[agent]:
+                return False
+        return True
 
     def _last_complete(self, address: int, episode: int) -> int:
         for version in reversed(self._versions.before(address, episode)):

@@ -162,5 +162,6 @@ def early_loads_of(program: Program, rules: HandoverRules) -> EarlyLoads | None:
         versions,
         [each.judged for each in rules.steps],
         [each.flush for each in rules.steps],
+        [agent.requester for agent in program.agents],
         lambda address: initial_byte(program.run_key, address),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from tester.program.program import GLC, LOAD, RACING_LOAD, AgentSpec
 from tests.sampling import sampled
 
 BYTE = 0x40
-READER, WRITER = 0, 1
+READER, WRITER, NEIGHBOUR = 0, 1, 2
 
 
 def request(role: int, kind: int, episode: int, row: int, agent: int) -> Request:
@@ -36,15 +37,26 @@ def request(role: int, kind: int, episode: int, row: int, agent: int) -> Request
 
 
 class Run:
-    """Agent 1 stores 1, 2 and 3 to a byte in episodes 0, 1 and 2; agent 0 loads it in episode 3."""
+    """Agent 1 stores 1, 2 and 3 to a byte in episodes 0, 1 and 2; agent 0 loads it in episode 3.
 
-    def __init__(self, rule: EarlyRule, scope: int = 0, flushes: bool = False) -> None:
+    ``neighbours``: episodes whose store is that of another agent instead, on the reader's port."""
+
+    def __init__(
+        self,
+        rule: EarlyRule,
+        scope: int = 0,
+        flushes: bool = False,
+        neighbours: Sequence[int] = (),
+    ) -> None:
         numbers = np.arange(3)
+        writers = np.full(3, WRITER)
+        writers[list(neighbours)] = NEIGHBOUR
         versions = Versions(
-            np.full(3, BYTE), numbers, (numbers + 1).astype(np.uint8), numbers, np.full(3, WRITER)
+            np.full(3, BYTE), numbers, (numbers + 1).astype(np.uint8), numbers, writers
         )
+        rules = [rule, EarlyRule.NEVER, EarlyRule.NEVER]
         self.judge = EarlyLoads(
-            versions, [rule, EarlyRule.NEVER], [False, flushes], lambda address: 9
+            versions, rules, [False, flushes, False], [0, 1, 0], lambda address: 9
         )
         self.load = request(Role.RACING_LOAD, AccessKind.LOAD, 3, 3, READER)
         self.load.scope = scope
@@ -131,6 +143,29 @@ def test_a_kept_value_is_judged_where_evictions_are_reported() -> None:
     run.store(2)
     assert run.answer(1)
     assert run.start()
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "kept", "right"),
+    [
+        ((0, 1, 2), 9, True),
+        ((1, 2), 1, True),
+        ((2,), 1, False),
+        ((1,), 1, False),
+        ((0, 1), 9, False),
+    ],
+)
+def test_no_machine_reports_what_another_agent_of_the_port_stores(
+    neighbours: Sequence[int], kept: int, right: bool
+) -> None:
+    run = Run(EarlyRule.HELD, neighbours=neighbours)
+    if kept == 1:
+        run.store(0)
+    run.begin()
+    assert run.answer(kept)
+    for number in range(kept == 1, 3):
+        run.store(number)
+    assert run.start() is right
 
 
 def test_versions_are_those_of_the_program() -> None:
