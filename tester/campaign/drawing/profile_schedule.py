@@ -91,9 +91,6 @@ _TWO_FRAMES: Final = {
     "instruction_percent": 50,
 }
 """Lines are given up and asked for again while answers to the eviction are under way."""
-_SHARED_PORTS: Final = {"processor_threads": 3, "peek_percent": 100}
-"""What a processor keeps, a value or a reservation, is lost when its line is replaced for another
-processor of the same cache: the machine must report that, too."""
 _ONE_SLOT: Final = Turn("hot-ping-pong", {"units": 16, "send_slots": 1})
 """Owners that cannot answer in time: what they owe is overtaken by what was asked for later."""
 _OWNERS_AND_ENGINES: Final = Turn("hot-ping-pong", {**_TWO_FRAMES, "dmas": 2})
@@ -105,16 +102,15 @@ _ALONE: Final = (
 """One processor: what asks the other caches has none to ask. Engines and flushes are apart, for
 each hides faults of the other."""
 _CPU_ROTATION: Final = (
-    *[Turn("set-conflict", _SHARED_PORTS)] * 2,
+    *[Turn("set-conflict")] * 2,
     _OWNERS_AND_ENGINES,
     _ONE_SLOT,
-    *[Turn("set-conflict", _TWO_FRAMES)] * 2,
-    Turn("set-conflict", _TWO_FRAMES | _SHARED_PORTS),
+    *[Turn("set-conflict", _TWO_FRAMES)] * 3,
     *[Turn("line-duel")] * 2,
     Turn("line-duel", _TWO_FRAMES),
     _OWNERS_AND_ENGINES,
     *_ALONE,
-    *[Turn("set-conflict", {"dmas": 3} | _SHARED_PORTS)] * 2,
+    *[Turn("set-conflict", {"dmas": 3})] * 2,
     *[Turn("replacement")] * 2,
     *[Turn("system")] * 2,
     *[Turn("scarcity")] * 2,

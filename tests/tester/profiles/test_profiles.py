@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,11 @@ from runtime.description.inference import complete
 from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
 from tester import limits
-from tester.campaign.campaign import Campaign
-from tester.campaign.drawing.options import Options
 from tester.campaign.drawing.profile_schedule import rotation, turn_of_leg
 from tester.errors import ConfigError
 from tester.generator.generator import generate_program
 from tester.profiles import limited_resources, machine_roles, profiles, special_profiles
 from tester.program.verifier import verify
-from tests.planted.bugs import BY_NAME
 from tests.sampling import sampled
 from tests.tester.programs import Execution, cpu, gpu
 
@@ -148,18 +144,6 @@ def test_a_bus_has_turns_of_its_own() -> None:
     assert all(turn in rotation(False, True) for turn in rotation(False))
     with_bus, without = (load_protocol(name).description for name in ("MSI_Snoop", "MSI"))
     assert machine_roles.has_bus(with_bus) and not machine_roles.has_bus(without)
-
-
-def test_processors_share_ports_in_some_turns(tmp_path: Path) -> None:
-    """A value that one of them keeps is stale once the line is replaced for another one of them,
-    which the cache must report."""
-    turns = [turn for turn in rotation(False) if turn.pinned.get("processor_threads", 1) == 3]
-    assert len(turns) >= 5
-    protocol = load_protocol(str(BY_NAME["msi-replaced-copy-is-not-reported"].plant(tmp_path)))
-    campaign = Campaign(protocol, Options(4, 100, turns[0].profile, fixed=turns[0].pinned))
-    _, finding = campaign.run_leg(campaign.plan(0).leg)
-    assert finding is not None
-    assert "the value was kept" in finding.headline
 
 
 def test_system_legs_are_many_and_short() -> None:
