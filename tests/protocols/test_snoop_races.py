@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from runtime.requesters.sequencer import Sequencer
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tests.protocols.harness import Harness, shipped
@@ -108,6 +109,20 @@ def test_the_line_overtakes_requests_that_cannot_be_answered(
     assert harness.ran("L1Cache 0", asked, "Data")
     assert harness.ran("L1Cache 0", came, f"OtherGet{'S' if other == 'load' else 'M'}")
     assert harness.ran("L1Cache 0", came, f"OwnGet{'S' if what == 'load' else 'M'}")
+
+
+def test_a_processor_knows_of_an_eviction_before_another_one_can_store() -> None:
+    """What it has read ahead may be old before the write-back is on the bus."""
+    harness = Harness("MSI_Snoop", **ONE_WAY)
+    cpu = harness.requesters["cpu0"]
+    assert isinstance(cpu, Sequencer)
+    told: list[int] = []
+    cpu.watch_evictions(lambda line: told.append(harness.system.engine.now))
+    harness.at(10, "cpu0", "store", X, 0x11)
+    harness.at(300, "cpu0", "load", OTHER)
+    harness.run()
+    asked, done = told
+    assert asked < done, "when it asks to write the line back, and when the frame is free"
 
 
 @pytest.mark.parametrize("seed", sampled([3, 1, 2], 3))
