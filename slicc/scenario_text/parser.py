@@ -60,7 +60,7 @@ def parse_scenario(source: SourceFile) -> syntax.Scenario:
             raise error.orig_exc from None
         raise
     check_names(scenario)
-    if not any(True for _ in scenario.steps()):
+    if next(scenario.steps(), None) is None:
         raise ScenarioError("syntax", "no operation stands below the threads", scenario.span)
     return scenario
 

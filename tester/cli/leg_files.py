@@ -82,9 +82,8 @@ def protocol_from(directory: Path, protocol: LoadedProtocol) -> str | None:
     if not protocol.identity.path or not Path(protocol.identity.path).is_file():
         return None
     path = os.path.relpath(protocol.identity.path, directory)
-    return (
-        path if path.isprintable() and '"' not in path and path.endswith(PROTOCOL_ENDINGS) else None
-    )
+    writable = path.isprintable() and '"' not in path and path.endswith(PROTOCOL_ENDINGS)
+    return path if writable else None
 
 
 def load_any(
