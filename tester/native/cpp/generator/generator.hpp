@@ -199,7 +199,8 @@ static inline bool open_reservations(const Drawing& d, const Timetable& table, i
     r.held = room.take<u64>(c.owners + picks + 1);
     r.spare = room.take<u64>(c.owners + picks + 1);
     r.location = room.take<i32>(picks);
-    r.waiting = room.take<Waiting>(picks + 1);
+    r.counter = room.take<u64>(picks + 1);
+    r.what = room.take<i32>(picks + 1);
     r.now = room.take<i32>(picks + 1);
     r.asking = room.take<Ask>(picks);
     r.bucket = room.take<Ask>(picks + 1);

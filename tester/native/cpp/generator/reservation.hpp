@@ -30,13 +30,6 @@ struct Ask {
     i64 what;  // pick << 1 | whether it stores
 };
 
-// A pick without a location, or that was granted one in the last round.
-struct Waiting {
-    u64 counter;  // of its random numbers, spread: twice its identity
-    i32 pick;
-    i32 is_store;
-};
-
 // When an episode begins and ends, from the origin on.
 struct Span {
     i64 begin, end;
@@ -66,12 +59,14 @@ struct Reservation {
     // results
     i32* location;  // [picks] -1: sits out
     // work space
-    Waiting* waiting;  // [picks + 1]
-    i32* now;          // [picks + 1] those of them that ask in a round
-    Ask* asking;       // [asks] in the order of picks
-    Ask* bucket;       // [asks + 1] by location
-    i32* first;        // [locations + 1] how many ask for each
-    Span* span;        // [episodes]
+    u64* counter;  // [picks + 1] of each pick without a location, or that was granted one in the
+                   // last round: of its random numbers, spread: twice its identity
+    i32* what;     // [picks + 1] of each of them: as of an Ask
+    i32* now;      // [picks + 1] those of them that ask in a round
+    Ask* asking;   // [asks] in the order of picks
+    Ask* bucket;   // [asks + 1] by location
+    i32* first;    // [locations + 1] how many ask for each
+    Span* span;    // [episodes]
 };
 
 // Of a location and what owns it or asks for it; `episode`: within the reservations.
@@ -188,48 +183,53 @@ static inline void note_times(const Reservation& r) {
         r.span[e] = {r.start[e] > r.origin ? r.start[e] - r.origin : 0, r.hold[e] - r.origin};
 }
 
-// `at`: its place among the asks; `key`: as of an Ask.
-static inline void ask_for(const Reservation& r, i64 at, i64 pick, u64 key, bool is_store) {
-    r.asking[at] = {key, pick << 1 | is_store};
+// `at`: its place among the asks; `what` and `key`: as of an Ask.
+static inline void ask_for(const Reservation& r, i64 at, i64 what, u64 key) {
+    r.asking[at] = {key, what};
     r.first[key >> OWNER_BITS]++;
 }
 
-// Below which the upper halves of that share of all random words are.
-static inline u64 share_of_words(i64 percent) { return (((u64)percent << 32) + 99) / 100; }
+// The last one of that share of all random words; only upper halves tell whether a word is of it.
+static inline u64 last_of_share(i64 percent) {
+    return ((((u64)percent << 32) + 99) / 100 << 32) - 1;
+}
 
 static inline void reserve(Reservation& r) {
     const i64 picks = r.picks;
     const Pick* pick = r.pick;
     Wish* wish = r.wish;
-    Waiting* waits = r.waiting;
-    i32 *location = r.location, *now = r.now;
+    u64* counters = r.counter;
+    i32 *location = r.location, *whats = r.what, *now = r.now;
     i64 waiting = 0, share = r.first_share;
     for (i64 i = 0; i < picks; i++) {
         location[i] = -1;
-        waits[waiting] = {(u64)pick[i].identity * 2 * GOLDEN, (i32)i, pick[i].is_store};
+        counters[waiting] = (u64)pick[i].identity * 2 * GOLDEN;
+        whats[waiting] = (i32)i << 1 | pick[i].is_store;
         waiting += wish[i].choices > 0;
     }
     i64 pending = waiting;  // of them, those without a location
     for (int round = 0; round < ROUNDS; round++) {
-        const u64 key = r.keys[round], limit = share_of_words(share);
+        const u64 key = r.keys[round], first = key + GOLDEN, last = last_of_share(share);
         // Written without branches on what is drawn, which no branch predictor could predict.
         i64 asks = 0, left = 0;
         for (i64 i = 0; i < waiting; i++) {
-            const Waiting one = waits[i];
-            const bool refused = location[one.pick] < 0;
-            waits[left] = one;
+            const u64 counter = counters[i];
+            const i32 what = whats[i];
+            const bool refused = location[what >> 1] < 0;
+            counters[left] = counter;
+            whats[left] = what;
             now[asks] = (i32)left;
-            asks += refused & (mix64(one.counter + GOLDEN + key) >> 32 < limit);
+            asks += refused & (mix64(counter + first) <= last);
             left += refused;
         }
         waiting = left;
         for (i64 i = 0; i < asks; i++) {
-            const Waiting one = waits[now[i]];
-            Wish& its = wish[one.pick];
-            const i64 drawn = scaled(mix64(one.counter + key), its.choices);
+            const i32 what = whats[now[i]];
+            Wish& its = wish[what >> 1];
+            const i64 drawn = scaled(mix64(counters[now[i]] + key), its.choices);
             const i64 chosen = its.index < 0 ? drawn : its.index;
             its.index = -1;
-            ask_for(r, i, one.pick, its.key + ((u64)chosen << OWNER_BITS), one.is_store);
+            ask_for(r, i, what, its.key + ((u64)chosen << OWNER_BITS));
         }
         const i64 granted = grant(r, asks);
         pending -= granted;

@@ -129,7 +129,8 @@ static inline void shape(const ByteRow& row, u64 key, Reservation& r, Picked* pi
     for (i64 i = 0; i < count; i++) {
         const Picked& p = picked[i];
         for (i64 at = p.wanted; at < p.wanted + p.locations; at++, asks++)
-            ask_for(r, asks, asks, key_of(row.location[at], r.live + p.episode, 0), p.is_store);
+            ask_for(r, asks, asks << 1 | p.is_store,
+                    key_of(row.location[at], r.live + p.episode, 0));
     }
     grant(r, asks);
     asks = 0;
