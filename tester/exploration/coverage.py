@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 
 from protocols.loader import LoadedProtocol
 from slicc.coverage.cells import Cell, Cells, MachineCells, System
-from tester.exploration.exploration import Exploration, Verdict
+from tester.exploration.exploration import Conclusion, Exploration
 from tester.exploration.report import Namer, system_lines
 
 
@@ -61,4 +61,6 @@ def is_whole(found: Exploration) -> bool:
     """Whether every run of the system was explored."""
     rules = found.rules
     reduced = rules.to_rest or rules.eager_memory
-    return found.verdict is Verdict.EXHAUSTED and not found.statistics.withheld and not reduced
+    return (
+        found.conclusion is Conclusion.EXHAUSTED and not found.statistics.withheld and not reduced
+    )

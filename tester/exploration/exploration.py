@@ -20,7 +20,7 @@ from tester.exploration.native_search import (
     Judgement,
     NativeSearch,
     Rules,
-    Statistics,
+    SearchStatistics,
     build,
 )
 from tester.exploration.native_words import FindingKind, SearchEnd
@@ -30,10 +30,10 @@ _BUDGET: Final = 4000
 """States between two looks at the clock and at Ctrl-C."""
 _PILED: Final = (SearchEnd.FULL, SearchEnd.REFUSED)
 """Where a bound on the messages under way may let a search end."""
-Notify = Callable[[Statistics], None]
+Notify = Callable[[SearchStatistics], None]
 
 
-class Verdict(Enum):
+class Conclusion(Enum):
     EXHAUSTED = "exhausted, clean"
     FOUND = "a bug"
     LIMIT = "stopped at a limit"
@@ -59,7 +59,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ErrorTrace:
     """``trace``: a shortest way to it. ``judgement`` says more of it."""
 
     kind: FindingKind
@@ -82,13 +82,13 @@ class Exploration:
     messages under way for which everything was explored, where the whole was not; None: none.
     ``piled_up``: messages of which there were most when there were most messages."""
 
-    verdict: Verdict
+    conclusion: Conclusion
     system: SmallSystem
     rules: Rules
-    statistics: Statistics
+    statistics: SearchStatistics
     end: SearchEnd
     complete_bound: int | None = None
-    finding: Finding | None = None
+    finding: ErrorTrace | None = None
     reason: str = ""
     cells: frozenset[Cell] = frozenset()
     piled_up: tuple[int, int] | None = None
@@ -105,8 +105,8 @@ class Exploration:
 class _Searched:
     rules: Rules
     end: SearchEnd
-    statistics: Statistics
-    finding: Finding | None
+    statistics: SearchStatistics
+    finding: ErrorTrace | None
     reason: str
     cells: Mapping[Cell, tuple[Choice, ...]]
     piled_up: tuple[int, int] | None
@@ -167,11 +167,11 @@ def explore(
 
 
 def _result(system: SmallSystem, searched: _Searched) -> Exploration:
-    verdict = {SearchEnd.COMPLETE: Verdict.EXHAUSTED, SearchEnd.FOUND: Verdict.FOUND}.get(
-        searched.end, Verdict.LIMIT
+    conclusion = {SearchEnd.COMPLETE: Conclusion.EXHAUSTED, SearchEnd.FOUND: Conclusion.FOUND}.get(
+        searched.end, Conclusion.LIMIT
     )
     return Exploration(
-        verdict,
+        conclusion,
         system,
         searched.rules,
         searched.statistics,
@@ -239,23 +239,23 @@ class NotReproduced(RuntimeError):
         super().__init__(f"the abstraction found what a concrete run does not show{why}")
 
 
-def what_was_found(native: NativeSearch) -> Finding:
+def what_was_found(native: NativeSearch) -> ErrorTrace:
     """What ended a search, with a shortest way to it. Raises NotReproduced."""
     found, judged = native.found(), native.judgement()
     trace, kind = _replayed(native, native.way_to(found.state, found.choice))
     if found.kind is FindingKind.INVARIANT:
-        return Finding(found.kind, trace, judged)
+        return ErrorTrace(found.kind, trace, judged)
     if found.choice is None:
         kind = native.rest()
     if kind is not found.kind:
         raise NotReproduced(native.refusal())
-    return Finding(kind, trace, native.judgement())
+    return ErrorTrace(kind, trace, native.judgement())
 
 
-def no_completion(native: NativeSearch, state: int) -> Finding:
+def no_completion(native: NativeSearch, state: int) -> ErrorTrace:
     """What `NativeSearch.stuck` says of a state. Raises NotReproduced."""
     trace, _ = _replayed(native, native.way_to(state))
-    return Finding(FindingKind.NO_COMPLETION, trace, native.judgement())
+    return ErrorTrace(FindingKind.NO_COMPLETION, trace, native.judgement())
 
 
 def _replayed(native: NativeSearch, way: list[int]) -> tuple[tuple[Step, ...], FindingKind]:
@@ -283,7 +283,7 @@ def _followed(native: NativeSearch, way: list[int]) -> tuple[tuple[Step, ...], F
     return tuple(steps), kind
 
 
-def _piled_up(native: NativeSearch, statistics: Statistics) -> tuple[int, int] | None:
+def _piled_up(native: NativeSearch, statistics: SearchStatistics) -> tuple[int, int] | None:
     """Of the last state that was found: the message of which most are under way."""
     follow(native, native.concrete(native.way_to(statistics.states - 1)))
     types = [each.type for each in native.choices() if each.type is not None]

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from types import TracebackType
 
-from tester.exploration.native_search import NativeSearch, Statistics
+from tester.exploration.native_search import NativeSearch, SearchStatistics
 from tester.exploration.native_words import SearchEnd
 
 
@@ -38,7 +38,7 @@ class JointSearch:
     ) -> None:
         self._opened.close()
 
-    def run(self, budget: int) -> tuple[SearchEnd, Statistics]:
+    def run(self, budget: int) -> tuple[SearchEnd, SearchStatistics]:
         """Expand at most so many states in each thread, of one level if there are several."""
         if not self._helpers:
             return self.leader.run(budget)

@@ -73,7 +73,7 @@ _UNKNOWN: Final = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class SearchStatistics:
     """``StatWord``. ``withheld``: states in which the bound kept agents from beginning anything."""
 
     states: int
@@ -272,11 +272,11 @@ class NativeSearch:
 
     # ------------------------------------------------------------------ searching
 
-    def run(self, budget: int) -> tuple[SearchEnd, Statistics]:
+    def run(self, budget: int) -> tuple[SearchEnd, SearchStatistics]:
         """Expand at most so many states."""
         out = np.zeros(len(StatWord), np.uint64)
         end = SearchEnd(self._library.explore_run(self._handle, budget, out.ctypes.data))
-        return end, Statistics(*map(int, out))
+        return end, SearchStatistics(*map(int, out))
 
     def help(self, leader: NativeSearch) -> None:
         """Work on that one's levels from now on. The search has not run yet."""
@@ -289,7 +289,7 @@ class NativeSearch:
 
     def level(
         self, helpers: Sequence[NativeSearch], *, complete: bool
-    ) -> tuple[SearchEnd, Statistics]:
+    ) -> tuple[SearchEnd, SearchStatistics]:
         """Take what helpers found, and begin the next level if this one is ``complete``. No thread
         works meanwhile."""
         handles = np.array([helper._handle for helper in helpers], np.uint64)
@@ -297,7 +297,7 @@ class NativeSearch:
         end = self._library.explore_level(
             self._handle, handles.ctypes.data, len(helpers), complete, out.ctypes.data
         )
-        return SearchEnd(end), Statistics(*map(int, out))
+        return SearchEnd(end), SearchStatistics(*map(int, out))
 
     def stuck(self) -> tuple[bool, int | None]:
         """Whether it could be judged in which states requests are outstanding of which no run from

@@ -17,7 +17,7 @@ from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
 from tester.exploration import operations
-from tester.exploration.exploration import Exploration, Finding, Step, Verdict
+from tester.exploration.exploration import Conclusion, ErrorTrace, Exploration, Step
 from tester.exploration.invariants.language import Invariant
 from tester.exploration.native_search import Choice, Rules
 from tester.exploration.native_words import BEFOREHAND, FindingKind, SearchEnd
@@ -113,7 +113,7 @@ class Namer:
             name = self.system.controllers[each.controller]
             yield f"{name:<14} {self.line(each.line)}  {machine['events'][each.event]:<16} {change}"
 
-    def headline(self, finding: Finding, invariants: Sequence[Invariant] = ()) -> str:
+    def headline(self, finding: ErrorTrace, invariants: Sequence[Invariant] = ()) -> str:
         if finding.kind is FindingKind.ERROR:
             return self._error(finding)
         text = _HEADLINES[finding.kind]
@@ -127,7 +127,7 @@ class Namer:
         operation = 0 if finding.kind is FindingKind.VALUE else operations.NAMES.index("atomic")
         return f"{text} ({agent}, {self.place(operation, judged.where)})"
 
-    def _error(self, finding: Finding) -> str:
+    def _error(self, finding: ErrorTrace) -> str:
         error = finding.judgement.error
         native = NativeError(
             list(ErrorKind)[(error[ErrorWord.KIND] or 1) - 1],
@@ -219,7 +219,7 @@ def verdict_line(found: Exploration, namer: Namer) -> tuple[str, str]:
             "FOUND",
             f"{namer.headline(found.finding, found.rules.invariants)}, after {steps} steps",
         )
-    if found.verdict is Verdict.EXHAUSTED:
+    if found.conclusion is Conclusion.EXHAUSTED:
         chance = omission_probability(found.statistics.states, 128 if found.rules.wide else 64)
         within = ""
         if found.statistics.withheld:
@@ -261,7 +261,7 @@ def outside(found: Exploration, namer: Namer) -> str:
     ways["--locations"] = ["false sharing"] if system.bounds.locations == 1 else []
     parts = [f"{', '.join(names)} ({option})" for option, names in ways.items() if names]
     missed = [each for each in _cells(found, namer) if each.missed]
-    if missed and found.verdict is Verdict.EXHAUSTED:
+    if missed and found.conclusion is Conclusion.EXHAUSTED:
         of_each = [f"{each.machine} {len(each.missed)} of {each.defined}" for each in missed]
         parts.append(f"transitions (--cells): {', '.join(of_each)}")
     return "; ".join(parts)
@@ -307,7 +307,7 @@ def cell_lines(found: Exploration, namer: Namer) -> Iterator[str]:
         yield text + (f"; not delivered: {', '.join(each.left_open)}" if each.left_open else "")
 
 
-def trace_lines(finding: Finding, namer: Namer) -> Iterator[str]:
+def trace_lines(finding: ErrorTrace, namer: Namer) -> Iterator[str]:
     """The way to a finding, a step a line with its transitions below."""
     for number, step in enumerate(finding.trace, 1):
         yield f"{number:>4}  {namer.choice(step.choice)}"

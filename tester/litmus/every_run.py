@@ -21,13 +21,13 @@ from slicc.scenario_text.conditions import (
 from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.exploration import (
-    Finding,
+    ErrorTrace,
     Step,
     follow,
     no_completion,
     what_was_found,
 )
-from tester.exploration.native_search import NativeSearch, Rules, Statistics, build
+from tester.exploration.native_search import NativeSearch, Rules, SearchStatistics, build
 from tester.exploration.native_words import FindingKind, SearchEnd
 from tester.exploration.report import Namer, not_judged, omission_probability
 from tester.litmus.judgement import Judge, judge_of
@@ -55,9 +55,9 @@ class EveryRun:
     judge: Judge
     rules: Rules
     end: SearchEnd
-    statistics: Statistics
+    statistics: SearchStatistics
     endings: tuple[Ending, ...]
-    finding: Finding | None = None
+    finding: ErrorTrace | None = None
     refusal: str = ""
     interruption: BaseException | None = None
     completion_judged: bool = False
@@ -77,7 +77,7 @@ def explore_scenario(
     script: Script,
     model: Model,
     rules: Rules,
-    notify: Callable[[Statistics], None] | None = None,
+    notify: Callable[[SearchStatistics], None] | None = None,
 ) -> EveryRun:
     """Raises ConfigError, ScenarioError."""
     judge = judge_of(script.bound, model)
@@ -92,7 +92,7 @@ def _search(
     script: Script,
     judge: Judge,
     rules: Rules,
-    notify: Callable[[Statistics], None] | None,
+    notify: Callable[[SearchStatistics], None] | None,
 ) -> EveryRun:
     with NativeSearch(build(script.bound.protocol), script.system, rules) as native:
         if not native.follow_script(script.words):

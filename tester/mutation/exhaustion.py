@@ -16,7 +16,7 @@ from slicc import ir
 from slicc.ir.walk import expressions_in
 from slicc.mutation.changed_cells import changed_cells
 from slicc.text.lazy_dataclass import dataclass
-from tester.exploration.exploration import Exploration, Verdict, explore
+from tester.exploration.exploration import Conclusion, Exploration, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds
 from tester.mutation.study import Watch
@@ -97,7 +97,7 @@ class Exhaustion:
                 return f"exploration finds it after {steps} steps ({kind})"
             if found.interruption is not None:
                 raise found.interruption
-            if found.verdict is not Verdict.EXHAUSTED:
+            if found.conclusion is not Conclusion.EXHAUSTED:
                 return f"a small system has more than {self._rules.most_states:,} states"
             if not found.completion_judged:
                 return "it is not known whether every request of a small system completes"

@@ -9,7 +9,7 @@ import pytest
 
 from protocols.loader import load_protocol
 from tester.errors import ConfigError
-from tester.exploration.exploration import Verdict, explore
+from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.native_words import FindingKind
 from tester.exploration.small_system import Bounds
@@ -61,14 +61,14 @@ def path_of(name: str, root: Path) -> str:
 def test_the_smallest_systems_are_clean(name: str, gem5_root: Path) -> None:
     bounds, states = CLEAN[name]
     found = explore(load_protocol(path_of(name, gem5_root), native=True), bounds, RULES)
-    assert (found.verdict, found.statistics.states) == (Verdict.EXHAUSTED, states)
+    assert (found.conclusion, found.statistics.states) == (Conclusion.EXHAUSTED, states)
 
 
 @pytest.mark.parametrize(("bounds", "bound", "states"), BOUNDED)
 def test_within_a_bound(bounds: Bounds, bound: int, states: int, gem5_root: Path) -> None:
     directory = load_protocol(path_of("MOESI_CMP_directory", gem5_root), native=True)
     found = explore(directory, bounds, replace(RULES, bound=bound))
-    assert (found.verdict, found.statistics.states) == (Verdict.EXHAUSTED, states)
+    assert (found.conclusion, found.statistics.states) == (Conclusion.EXHAUSTED, states)
 
 
 @pytest.mark.parametrize("name", DEFECTS)

@@ -19,7 +19,7 @@ from typing import Final
 
 from protocols.loader import LoadedProtocol, load_protocol
 from tester.errors import ConfigError
-from tester.exploration.exploration import Verdict, explore
+from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import Rules, build
 from tester.exploration.small_system import Bounds
 from tester.profiles.machine_roles import find_roles
@@ -102,7 +102,7 @@ def row_of(bug: Bug, directory: Path) -> Row:
         except ConfigError:
             refused += 1
             continue
-        if found.verdict is Verdict.FOUND and found.finding is not None:
+        if found.conclusion is Conclusion.FOUND and found.finding is not None:
             steps = len(found.finding.trace)
             return Row(bug.name, name, steps, time.process_time() - started, refused)
     return Row(bug.name, "", 0, time.process_time() - started, refused)

@@ -35,8 +35,7 @@ from tester.exploration.counterexample.direction import (
     steps_apart,
 )
 from tester.exploration.counterexample.followed import Began, Followed, follow
-from tester.exploration.exploration import Exploration, Step, Transition
-from tester.exploration.exploration import Finding as Found
+from tester.exploration.exploration import ErrorTrace, Exploration, Step, Transition
 from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
@@ -144,7 +143,7 @@ def _leg(
     return replace(leg, deadlock_limit=max(DEADLOCK_LIMIT, limit))
 
 
-def _whose_value(found: Found, followed: Followed) -> Began | None:
+def _whose_value(found: ErrorTrace, followed: Followed) -> Began | None:
     """The access whose value was wrong; where two may use a line at once, the last one."""
     if found.kind is FindingKind.TWO_WRITERS:
         return followed.accesses[-1]
@@ -186,7 +185,7 @@ def _traced(leg: Leg, protocol: LoadedProtocol) -> tuple[LegRun, list[Transition
 
 
 def _is_same(
-    found: Found, run: LegRun, finding: Finding, protocol: LoadedProtocol, system: SmallSystem
+    found: ErrorTrace, run: LegRun, finding: Finding, protocol: LoadedProtocol, system: SmallSystem
 ) -> bool:
     verdict = finding.verdict
     if found.kind in (FindingKind.VALUE, FindingKind.OLD_VALUE, FindingKind.TWO_WRITERS):
@@ -205,7 +204,7 @@ def _is_same(
     return same_kind and _place_of(found, protocol, system) in (run.place, "")
 
 
-def _place_of(found: Found, protocol: LoadedProtocol, system: SmallSystem) -> str:
+def _place_of(found: ErrorTrace, protocol: LoadedProtocol, system: SmallSystem) -> str:
     words = found.judgement.error
     controller = words[ErrorWord.CONTROLLER]
     if controller is None:

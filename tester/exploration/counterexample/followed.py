@@ -17,7 +17,7 @@ from runtime.network.bus import BusPort
 from runtime.system.builder import build_completed
 from runtime.system.system import System
 from slicc.text.lazy_dataclass import dataclass
-from tester.exploration.exploration import Finding, Step
+from tester.exploration.exploration import ErrorTrace, Step
 from tester.exploration.native_search import Choice, NativeSearch, Rules, build
 from tester.exploration.operations import NAMES, OPERATIONS, Target
 from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
@@ -74,7 +74,7 @@ def channel_of_slots(system: System) -> list[str]:
 
 
 def follow(
-    protocol: LoadedProtocol, system: SmallSystem, rules: Rules, finding: Finding
+    protocol: LoadedProtocol, system: SmallSystem, rules: Rules, finding: ErrorTrace
 ) -> Followed:
     """Let the counterexample happen once more, without any bound, and watch what it sends."""
     built = build_completed(protocol.info, system.description, 0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tester.exploration.exploration import Exploration, Verdict
+from tester.exploration.exploration import Conclusion, Exploration
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds
 from tests.planted.bugs import BUGS
@@ -61,9 +61,11 @@ ALL = [
 def judged(found: Exploration) -> tuple[object, ...]:
     numbers = found.statistics
     return (
-        *(found.verdict, found.end, found.cells, found.complete_bound, found.completion_judged),
+        *(found.conclusion, found.end, found.cells, found.complete_bound, found.completion_judged),
         *(numbers.states, numbers.depth, numbers.withheld, numbers.under_way),
-        numbers.steps if found.verdict is Verdict.EXHAUSTED else None,  # whole states are counted
+        numbers.steps
+        if found.conclusion is Conclusion.EXHAUSTED
+        else None,  # whole states are counted
     )
 
 
@@ -83,5 +85,5 @@ def test_a_bug_has_the_same_shortest_way(tmp_path: Path) -> None:
     bug = next(each for each in BUGS if each.name == "msi-writer-does-not-wait-for-readers")
     less = hunted(bug, tmp_path, Bounds(locations=1))
     every = hunted(bug, tmp_path, Bounds(locations=1), replace(SMALL, commuting_steps=False))
-    assert less.verdict is every.verdict is Verdict.FOUND
+    assert less.conclusion is every.conclusion is Conclusion.FOUND
     assert less.finding is not None and less.finding == every.finding

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from protocols.loader import load_protocol
-from tester.exploration.exploration import Verdict, explore
+from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer, verdict_line
@@ -44,7 +44,7 @@ LOADS = Bounds(operations=("load",), locations=1)
 def test_a_request_in_circles_is_found(jobs: int, tmp_path: Path) -> None:
     planted = load_protocol(str(CIRCLES.plant(tmp_path)), native=True)
     found = explore(planted, LOADS, Rules(), jobs=jobs)
-    assert found.verdict is Verdict.FOUND and found.finding is not None
+    assert found.conclusion is Conclusion.FOUND and found.finding is not None
     assert (found.finding.kind, len(found.finding.trace)) == (FindingKind.NO_COMPLETION, 1)
     assert not found.rules.commuting_steps  # all steps have to be known to say so
     _, text = verdict_line(found, Namer(planted, found.system))
@@ -53,7 +53,7 @@ def test_a_request_in_circles_is_found(jobs: int, tmp_path: Path) -> None:
         "after 1 steps"
     )
     unjudged = explore(planted, LOADS, Rules(most_edges=0))
-    assert (unjudged.verdict, unjudged.completion_judged) == (Verdict.EXHAUSTED, False)
+    assert (unjudged.conclusion, unjudged.completion_judged) == (Conclusion.EXHAUSTED, False)
 
 
 @pytest.mark.parametrize("agents", [1, pytest.param(2, marks=pytest.mark.explore)])

@@ -9,7 +9,7 @@ import pytest
 
 from protocols.loader import load_protocol
 from tester.errors import ConfigError
-from tester.exploration.exploration import Verdict, explore
+from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.native_words import FindingKind, SearchEnd
 from tester.exploration.report import (
@@ -72,7 +72,7 @@ BY_NAME = {bug.name: bug for bug in BUGS}
 def test_false_sharing_needs_two_locations_of_a_line(tmp_path: Path) -> None:
     """A store of the whole line hides that the line was not fetched again."""
     bug = BY_NAME["msi-upgrade-is-not-refreshed"]
-    assert hunted(bug, tmp_path, Bounds(locations=1)).verdict is Verdict.EXHAUSTED
+    assert hunted(bug, tmp_path, Bounds(locations=1)).conclusion is Conclusion.EXHAUSTED
 
 
 def test_the_trace_is_a_shortest_one_of_one_system(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_the_trace_is_a_shortest_one_of_one_system(tmp_path: Path) -> None:
 
 def test_a_limit_says_how_far_everything_was_explored() -> None:
     found = searched("MSI", Bounds(lines=2, locations=1), Rules(most_states=2_000))
-    assert (found.verdict, found.end) == (Verdict.LIMIT, SearchEnd.FULL)
+    assert (found.conclusion, found.end) == (Conclusion.LIMIT, SearchEnd.FULL)
     assert found.complete_bound is not None
     word, text = verdict_line(found, Namer(protocol("MSI"), found.system))
     assert word == "LIMIT" and f"while {found.complete_bound} messages are under way" in text
@@ -104,7 +104,7 @@ def test_a_limit_promises_no_run_that_was_not_judged(tmp_path: Path) -> None:
     promised = []
     for most in range(states - 9, states + 1):
         found = hunted(NEVER_WAKES, tmp_path, Bounds(locations=1), Rules(1000, most))
-        if found.verdict is Verdict.LIMIT:
+        if found.conclusion is Conclusion.LIMIT:
             _, text = verdict_line(found, Namer(protocol("MSI"), found.system))
             promised.append(int(text.split("every run of at most ")[1].split()[0]))
     assert promised and max(promised) == steps - 1
@@ -168,7 +168,7 @@ def test_times_that_only_measure_make_no_states(tmp_path: Path) -> None:
     bounds = Bounds(locations=1)
     found = explore(load_protocol(str(with_times(tmp_path)), native=True), bounds, SMALL)
     usual = searched("MI", bounds)
-    assert found.verdict is Verdict.EXHAUSTED
+    assert found.conclusion is Conclusion.EXHAUSTED
     assert found.statistics.states == usual.statistics.states
     assert found.system.times == ("RequestMsg.Sent", "TBE.Begun", "L1Cache.LastBegun")
 
@@ -208,7 +208,7 @@ def test_planted_bugs_of_the_small_protocols(bug: Bug, tmp_path: Path) -> None:
     ways += [Bounds(engines=True), Bounds(engines=True, locations=1)] if engines else []
     ways += [replace(LINKED, assignments=(("requester.cpu.atomics", "linked"),)), LINKED]
     for bounds in ways:
-        if explore(planted, bounds, ONCE).verdict is Verdict.FOUND:
+        if explore(planted, bounds, ONCE).conclusion is Conclusion.FOUND:
             return
     pytest.fail(f"{bug.name} was not found")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tester.exploration.exploration import Exploration, Verdict, explore
+from tester.exploration.exploration import Conclusion, Exploration, explore
 from tester.exploration.invariants.language import parse_invariant
 from tester.exploration.native_search import Rules
 from tester.exploration.native_words import SearchEnd
@@ -32,12 +32,12 @@ def test_what_is_found_is_what_one_finds() -> None:
     rules = Rules(invariants=(parse_invariant(protocol("MSI"), text),))
     one = searched(1, rules, Bounds(locations=1))
     two = searched(2, rules, Bounds(locations=1))
-    assert two.verdict is Verdict.FOUND
+    assert two.conclusion is Conclusion.FOUND
     assert (two.finding, two.statistics) == (one.finding, one.statistics)
 
 
 def test_a_limit_and_bounds_are_those_of_one() -> None:
     bounds = Bounds(lines=2, locations=1)
     one, two = (searched(jobs, Rules(most_states=2_000), bounds) for jobs in (1, 2))
-    assert two.verdict is Verdict.LIMIT and two.complete_bound == one.complete_bound
+    assert two.conclusion is Conclusion.LIMIT and two.complete_bound == one.complete_bound
     assert two.statistics.states >= 2_000

@@ -9,7 +9,7 @@ import pytest
 
 from protocols.loader import LoadedProtocol
 from runtime.native.system import ChoiceKind
-from tester.exploration.exploration import Verdict, explore
+from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import NativeSearch, Rules, build
 from tester.exploration.native_words import WalkFault
 from tester.exploration.report import Namer
@@ -65,5 +65,5 @@ def test_an_alarm_is_under_way_until_it_goes_off(alarmed: LoadedProtocol) -> Non
     found = explore(alarmed, replace(TWO_LINES, operations=("store",)), Rules())
     machine = alarmed.info.machines[0]
     events = {machine.EVENTS.name_of(cell.event) for cell in found.cells}
-    assert (found.verdict, found.completion_judged) == (Verdict.EXHAUSTED, True)
+    assert (found.conclusion, found.completion_judged) == (Conclusion.EXHAUSTED, True)
     assert events == {"Store", "Filled", "Ring"}

@@ -9,7 +9,7 @@ import pytest
 from runtime.native.system import ErrorWord
 from tester.errors import ConfigError
 from tester.exploration import small_system
-from tester.exploration.exploration import NotReproduced, Verdict, explore
+from tester.exploration.exploration import Conclusion, NotReproduced, explore
 from tester.exploration.native_search import NativeSearch, build
 from tester.exploration.native_words import FindingKind, WalkFault
 from tester.exploration.small_system import Bounds
@@ -104,7 +104,7 @@ def test_caches_that_are_linked_to_others_are_not_alike(tmp_path: Path) -> None:
     protocol = edited(tmp_path, LINK, LINK_OUT, TELL, DATA, machine=BELOW)
     bounds = Bounds(locations=1, assignments=(("machine.L2Cache.count", 2),))
     found = explore(protocol, bounds, SMALL)
-    assert (found.verdict, len(found.system.renamings)) == (Verdict.EXHAUSTED, 1)
+    assert (found.conclusion, len(found.system.renamings)) == (Conclusion.EXHAUSTED, 1)
 
 
 def test_a_private_cache_that_nothing_describes_is_as_many_as_those_above(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_old_values_are_kept_apart_where_data_are_asserted_to_be_equal(tmp_path:
 @pytest.mark.explore
 def test_what_is_equal_stays_so_where_states_keep_all_values(tmp_path: Path) -> None:
     protocol = edited(tmp_path, HISTORY, stores_twice("DataBlk", EQUAL), ACCESS)
-    assert explore(protocol, Bounds(), SMALL).verdict is Verdict.EXHAUSTED
+    assert explore(protocol, Bounds(), SMALL).conclusion is Conclusion.EXHAUSTED
     system = small_system.small_system(protocol, Bounds(lines=2), symmetry=True)
     with NativeSearch(build(protocol), system, SMALL) as search:
         walks = [search.random_walk(seed, 120) for seed in range(4)]

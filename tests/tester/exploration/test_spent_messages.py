@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tester.exploration.exploration import Verdict, explore
+from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds
 from tests.tester.native.solo import load
@@ -54,7 +54,7 @@ def test_each_buffer_has_a_condition_of_its_own(
     some = explore(noting, bounds, Rules(bound=2))
     every = explore(noting, bounds, Rules(bound=2, local_steps=False))
     assert some.system.spent == {"L1Cache.Even", "L1Cache.Odd"}
-    assert some.verdict is every.verdict is Verdict.EXHAUSTED
+    assert some.conclusion is every.conclusion is Conclusion.EXHAUSTED
     assert some.statistics.states < every.statistics.states
     events = {noting.info.machines[0].EVENTS.name_of(cell.event) for cell in every.cells}
     assert events == {"Load", "Store", "Filled", "Even", "Odd"}

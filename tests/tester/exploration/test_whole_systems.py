@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tester.exploration.exploration import Verdict
+from tester.exploration.exploration import Conclusion
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds
 from tests.tester.exploration.systems import searched
@@ -52,7 +52,7 @@ the third take some 25 s each; tests are dealt in pairs, so these two go to diff
 
 def exhausted(protocol: str, bounds: Bounds, states: int, steps: int) -> None:
     found = searched(protocol, bounds, ONCE)
-    assert found.verdict is Verdict.EXHAUSTED and not found.statistics.withheld
+    assert found.conclusion is Conclusion.EXHAUSTED and not found.statistics.withheld
     assert (found.statistics.states, found.statistics.steps) == (states, steps)
     assert found.statistics.visited_bytes <= 16 * states + 20_000  # small tables do not shrink
     assert found.statistics.code_bytes + 2 * states <= 150 * states

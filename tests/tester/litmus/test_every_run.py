@@ -18,7 +18,7 @@ from slicc.source import SourceFile
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.errors import ConfigError
-from tester.exploration.native_search import Rules, Statistics
+from tester.exploration.native_search import Rules, SearchStatistics
 from tester.exploration.native_words import FindingKind
 from tester.exploration.report import Namer
 from tester.litmus.binding import bind
@@ -198,7 +198,7 @@ def test_what_was_not_explored_is_not_called_never() -> None:
 
 
 def test_what_was_seen_before_an_interruption_is_reported() -> None:
-    def interrupt(statistics: Statistics) -> None:
+    def interrupt(statistics: SearchStatistics) -> None:
         raise KeyboardInterrupt
 
     script = explored("MP").script

@@ -18,7 +18,7 @@ from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
 from tester.errors import ConfigError
 from tester.exploration.memory import check_memory, steps_that_fit
-from tester.exploration.native_search import Rules, Statistics
+from tester.exploration.native_search import Rules, SearchStatistics
 from tester.exploration.report import Namer
 from tester.litmus.every_run import EveryRun, as_json, as_lines, explore_scenario
 from tester.litmus.script import script_of
@@ -37,9 +37,9 @@ def explore_scenarios(options: ExploreOptions) -> int:
     _check(options)
     rules = Rules(options.bound or 0, options.max_states, options.wide, most_edges=steps_that_fit())
     check_memory(options.max_states, wide=options.wide)
-    seen: Statistics | None = None
+    seen: SearchStatistics | None = None
 
-    def notify(statistics: Statistics) -> None:
+    def notify(statistics: SearchStatistics) -> None:
         nonlocal seen
         seen = statistics
 
@@ -65,7 +65,7 @@ def explore_scenarios(options: ExploreOptions) -> int:
 
 
 def _explored(
-    file: Path, options: ExploreOptions, rules: Rules, notify: Callable[[Statistics], None]
+    file: Path, options: ExploreOptions, rules: Rules, notify: Callable[[SearchStatistics], None]
 ) -> tuple[EveryRun, Namer]:
     scenario = read_text(file)
     name = protocol_of(options, scenario, file)

@@ -24,11 +24,11 @@ from tester.cli.verbs.explore.scenarios import explore_scenarios
 from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.exploration.coverage import cells_of, machines_of
-from tester.exploration.exploration import Exploration, Verdict
+from tester.exploration.exploration import Conclusion, Exploration
 from tester.exploration.exploration import explore as explored
 from tester.exploration.invariants.language import read_invariants
 from tester.exploration.memory import check_memory, steps_that_fit
-from tester.exploration.native_search import Rules, Statistics
+from tester.exploration.native_search import Rules, SearchStatistics
 from tester.exploration.report import (
     Namer,
     as_json,
@@ -71,7 +71,7 @@ def explore(options: ExploreOptions) -> int:
     bounds = _bounds(options, protocol, assignments)
     _check_usable(options, protocol, small_system(protocol, bounds, symmetry=False))
     started = monotonic()
-    seen: Statistics | None = None
+    seen: SearchStatistics | None = None
 
     def line() -> str:
         if seen is None:
@@ -82,7 +82,7 @@ def explore(options: ExploreOptions) -> int:
             f"{rate:,.0f} states/s, {seen.bytes / 1e6:,.0f} MB"
         )
 
-    def notify(statistics: Statistics) -> None:
+    def notify(statistics: SearchStatistics) -> None:
         nonlocal seen
         seen = statistics
 
@@ -98,7 +98,7 @@ def explore(options: ExploreOptions) -> int:
         )
         leg = write_counterexample(found, protocol, options) if found.finding else None
         _print(found, Namer(protocol, found.system), options, progress, leg)
-    status = FOUND if found.verdict is Verdict.FOUND else FINE
+    status = FOUND if found.conclusion is Conclusion.FOUND else FINE
     if options.coverage is not None:
         with side_file("gpu-tester", status):
             _write_cells(found, protocol, options, options.coverage)
@@ -131,7 +131,7 @@ def _print(
         progress.say(printable_lines(f"outside of this system: {beyond}"))
     progress.say(printable_lines(summary(found)))
     word, text = verdict_line(found, namer)
-    progress.verdict(word, printable_lines(text), good=found.verdict is Verdict.EXHAUSTED)
+    progress.verdict(word, printable_lines(text), good=found.conclusion is Conclusion.EXHAUSTED)
 
 
 def _write_cells(

@@ -17,7 +17,7 @@ from tester.engines.choice import Choice
 from tester.engines.selection import choose
 from tester.exploration.counterexample.counterexample import counterexample
 from tester.exploration.counterexample.followed import Began, follow, is_never
-from tester.exploration.exploration import Exploration, Verdict, explore
+from tester.exploration.exploration import Conclusion, Exploration, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.native_words import FindingKind
 from tester.exploration.small_system import Bounds
@@ -109,7 +109,7 @@ def test_accesses_behind_the_trace_have_steps_of_their_own() -> None:
 def test_both_engines_fail_as_the_exploration_did(name: str) -> None:
     bounds, kind, expected = SAMPLE[name]
     planted, found = hunted(name, bounds)
-    assert found.verdict is Verdict.FOUND and found.finding is not None
+    assert found.conclusion is Conclusion.FOUND and found.finding is not None
     assert found.finding.kind is kind
     made = counterexample(found, planted)
     assert made.same and made.leg is not None and made.kind == expected

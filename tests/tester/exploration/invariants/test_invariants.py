@@ -9,7 +9,7 @@ import pytest
 
 from protocols.loader import load_protocol
 from tester.errors import ConfigError
-from tester.exploration.exploration import Verdict, explore
+from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.invariants.language import (
     InvariantError,
     parse_invariant,
@@ -27,10 +27,10 @@ LOADS = Bounds(caches=1, lines=2, locations=1, operations=("load",))
 HELD = "some Directory in S implies not all L1Cache in I"
 
 
-def judged(text: str, bounds: Bounds = LOADS) -> Verdict:
+def judged(text: str, bounds: Bounds = LOADS) -> Conclusion:
     """What exploring MSI with the invariant comes to."""
     rules = Rules(invariants=(parse_invariant(protocol("MSI"), text),))
-    return searched("MSI", bounds, rules).verdict
+    return searched("MSI", bounds, rules).conclusion
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def judged(text: str, bounds: Bounds = LOADS) -> Verdict:
     ],
 )
 def test_what_holds_of_loads(text: str) -> None:
-    assert judged(text) is Verdict.EXHAUSTED
+    assert judged(text) is Conclusion.EXHAUSTED
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_holds_of_loads(text: str) -> None:
     ],
 )
 def test_what_does_not_hold_of_loads(text: str) -> None:
-    assert judged(text) is Verdict.FOUND
+    assert judged(text) is Conclusion.FOUND
 
 
 SHARED = "L1Cache in S within entry.Sharers of Directory"
@@ -157,7 +157,7 @@ def test_a_bug_that_only_an_invariant_sees(tmp_path: Path) -> None:
     edit = Edit("transition(S, PutSLast, I)", "transition(S, PutSLast, S)")
     text.write_text(edit.apply(text.read_text()))
     planted = load_protocol(str(tmp_path / "MSI.slicc"), native=True)
-    assert explore(planted, LOADS, Rules()).verdict is Verdict.EXHAUSTED
+    assert explore(planted, LOADS, Rules()).conclusion is Conclusion.EXHAUSTED
     rules = Rules(invariants=(parse_invariant(planted, HELD),))
     found = explore(planted, LOADS, rules)
     assert found.finding is not None and found.finding.kind is FindingKind.INVARIANT
