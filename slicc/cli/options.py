@@ -38,6 +38,7 @@ class DiffFormat(StrEnum):
     TEXT = "text"
     MARKDOWN = "markdown"
     HTML = "html"
+    JSON = "json"
 
 
 class Service(StrEnum):

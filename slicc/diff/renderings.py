@@ -1,4 +1,4 @@
-"""A difference as text, as Markdown for a pull request, and as an HTML page.
+"""A difference as text, as Markdown for a pull request, as an HTML page, and as JSON for programs.
 
 Invariant: texts of the protocols reach a rendering only through escaping.
 """
@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterator
 
 from slicc.diff.comparison import Change, Difference, Lines, Section
+from slicc.text.data import json_text
 from slicc.text.escapes import visible
 from slicc.text.markup import markdown_block, markdown_text, page_text
 from slicc.text.templates import render
@@ -116,4 +117,37 @@ def html(difference: Difference) -> str:
         changed_lines=lambda change: [
             (line[:1], page_text(line)) for line in changed_lines(change)
         ],
+    )
+
+
+# ------------------------------------------------------------------ JSON
+
+
+def json(difference: Difference) -> str:
+    """One object on a line; ``parts`` is empty for equal versions. ``before`` and ``after`` of a
+    change are lists of lines, null where there is none."""
+    parts = [
+        {
+            "part": part.title,
+            "change": _WORDS[part.sign],
+            "sections": [
+                {
+                    "section": section.title,
+                    "changes": [
+                        {
+                            "name": change.name,
+                            "change": _WORDS[change.sign],
+                            "before": change.before,
+                            "after": change.after,
+                        }
+                        for change in section.changes
+                    ],
+                }
+                for section in part.sections
+            ],
+        }
+        for part in difference.parts
+    ]
+    return (
+        json_text({"before": difference.before, "after": difference.after, "parts": parts}) + "\n"
     )

@@ -23,6 +23,7 @@ def diff(options: DiffOptions) -> int:
         DiffFormat.TEXT: renderings.text,
         DiffFormat.MARKDOWN: renderings.markdown,
         DiffFormat.HTML: renderings.html,
+        DiffFormat.JSON: renderings.json,
     }[options.format](difference)
     print(rendered, end="")
     return FOUND if difference.parts else FINE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from json import loads
 
 import pytest
 
@@ -12,7 +13,7 @@ from slicc import ir
 from slicc.compiler import compile as compile_protocol
 from slicc.compiler import compile_text
 from slicc.diff.comparison import Difference, compare
-from slicc.diff.renderings import html, markdown, text
+from slicc.diff.renderings import html, json, markdown, text
 from tests.slicc.cli.test_cli import slicc
 
 BASE = """
@@ -171,6 +172,32 @@ def test_markdown_is_a_table() -> None:
     shown = markdown(difference(*EDITS))
     assert "| ~ | I, E | to S; p\\_pop | stay; p\\_pop |" in shown
     assert "```diff\n" in shown
+
+
+def test_json_is_for_programs() -> None:
+    (part,) = loads(json(difference(EDITS[0], ("{ E; F; }", "{ E; F; G; }"))))["parts"]
+    assert part == {
+        "part": "machine L1Cache",
+        "change": "changed",
+        "sections": [
+            {
+                "section": "events",
+                "changes": [{"name": "G", "change": "added", "before": None, "after": []}],
+            },
+            {
+                "section": "cells",
+                "changes": [
+                    {
+                        "name": "I, E",
+                        "change": "changed",
+                        "before": ["to S", "p_pop"],
+                        "after": ["stay", "p_pop"],
+                    }
+                ],
+            },
+        ],
+    }
+    assert loads(json(difference())) == {"before": "old", "after": "new", "parts": []}
 
 
 class Tags(HTMLParser):
