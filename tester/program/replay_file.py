@@ -35,6 +35,7 @@ from slicc.text.data import json_text
 from slicc.text.files import write_whole
 from slicc.text.lazy_dataclass import dataclass
 from slicc.text.wording import listed
+from tester.errors import ConfigError
 from tester.limits import LIMITS, MAX_GROUPS
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import RULES, Rule, entry, extents, shape_errors
@@ -192,7 +193,10 @@ def with_derived(leg: Leg) -> Leg:
 
 
 def save_leg(leg: Leg, path: str | Path) -> None:
-    """Write the file whole or not at all. Raises ReplayError when it cannot be written."""
+    """Write the file whole or not at all. Raises ReplayError when it cannot be written, ConfigError
+    for what is no leg."""
+    if not isinstance(leg, Leg):
+        raise ConfigError(f"{reprlib.repr(leg)} is no leg: tester.generate and load_leg return one")
     program = leg.program
     blobs: list[bytes] = []
     table: dict[str, object] = {}

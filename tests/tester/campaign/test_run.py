@@ -95,7 +95,7 @@ def test_what_is_no_option_is_refused_with_what_is_meant(
     assert message in str(refused.value)
 
 
-def test_what_is_no_protocol_and_no_leg_is_refused(mi: LoadedProtocol) -> None:
+def test_what_is_no_protocol_and_no_leg_is_refused(mi: LoadedProtocol, tmp_path: Path) -> None:
     nothing: Any = None
     with pytest.raises(ProtocolMissing, match="None is no protocol: a name, a path, or what"):
         run(nothing)
@@ -103,6 +103,11 @@ def test_what_is_no_protocol_and_no_leg_is_refused(mi: LoadedProtocol) -> None:
     for source in (nothing, leg):
         with pytest.raises(ConfigError, match="is no leg: the path of a replay file, or a Leg"):
             replay(source)
+        with pytest.raises(
+            ConfigError, match="is no leg: tester.generate and load_leg"
+        ):
+            save_leg(source, tmp_path / "leg")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
