@@ -134,7 +134,10 @@ def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], li
     if not any(place.kind != DMA and place.group not in groups for place in places):
         file, line = description.origin.place(("agents",))
         place = f"{file}:{line}: " if line else ""
-        raise ConfigError(f"{place}the system has no agent that can make fetch-adds")
+        served = sorted({requester.machine for requester in description.requesters.values()})
+        empty = [name for name in served if not description.machines[name].count]
+        why = "".join(f"; machine.{name}.count is 0" for name in empty)
+        raise ConfigError(f"{place}the system has no agent that can make fetch-adds{why}")
     agents = tuple(
         AgentSpec(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name)
         for p in places

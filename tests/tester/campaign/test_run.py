@@ -103,9 +103,7 @@ def test_what_is_no_protocol_and_no_leg_is_refused(mi: LoadedProtocol, tmp_path:
     for source in (nothing, leg):
         with pytest.raises(ConfigError, match="is no leg: the path of a replay file, or a Leg"):
             replay(source)
-        with pytest.raises(
-            ConfigError, match="is no leg: tester.generate and load_leg"
-        ):
+        with pytest.raises(ConfigError, match=r"is no leg: tester\.generate and load_leg"):
             save_leg(source, tmp_path / "leg")
     assert not list(tmp_path.iterdir())
 

@@ -150,7 +150,11 @@ def test_a_failing_scenario_is_reported_and_shrunk(tmp_path: Path) -> None:
         ("shrink", MP, "is judged by `litmus` and `replay` alone"),
         ("replay", "cpu7\nload A\n", "the system has no agent cpu7"),
         ("litmus", "set machine.L1Cache.count = -1\nP0\nload A\n", "machine.L1Cache.count"),
-        ("litmus", "set machine.L1Cache.count = 0\nP0\nload A\n", "no agent that can make fetch"),
+        (
+            "litmus",
+            "set machine.L1Cache.count = 0\nP0\nload A\n",
+            "fetch-adds; machine.L1Cache.count is 0",
+        ),
         ("litmus", "set machine.X.count = 2\nP0\nload A\n", "machine.X"),
         ("litmus", "without gpu\nP0\nload A\n", "the system has no group of agents gpu"),
         ("litmus", "protocol MSI\nP0\nload A\n", "the scenario is for MSI, the protocol is MI"),
