@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 from protocols.loader import LoadedProtocol
+from runtime.description import SystemDescription
 from runtime.description.variants import in_force
 from runtime.prng import Prng
 from slicc.text.lazy_dataclass import dataclass
@@ -117,21 +118,14 @@ class Legs:
         description = self._systems.draw(drawn.shape, varied, prng.fork("avoided"))
         agents, groups, rules = agents_and_rules(description)
         able = machine_roles.abilities(self._protocol.accepted, description)
-        changes: dict[str, Any] = {"abilities": tuple(able[group] for group in groups)}
-        without = {what for group in description.agents.values() for what in group.without}
-        if "scopes" in without:
-            changes |= {"scope_percent": 0, "atomic_scope_percent": 0, "peek_bypass_percent": 0}
-        if "bare" in without:
-            changes |= {"bare_percent": 0, "plain_percent": 0}
-        if "atomics" in without:
-            changes |= {"bare_percent": 100, "atomic_percent": 0}
         episodes = self._leg_episodes(number, prng, drawn.program, agents, turn.longest)
         config = drawn.config(
             agents,
             min(options.episodes - done, episodes),
             description.line_size,
             rules.isolation_groups,
-            **changes,
+            abilities=tuple(able[group] for group in groups),
+            **_left_out(description),
         )
         _check_size(config)
 
@@ -188,6 +182,19 @@ class Legs:
         lanes = sum(agent.lanes for agent in agents) / len(agents)
         width = lanes * (2 + sum(config.lengths) / len(config.lengths))
         return max(_ROUNDS * len(agents), min(drawn, int(LEG_ACCESSES / width)))
+
+
+def _left_out(description: SystemDescription) -> dict[str, int]:
+    """Fields of a GeneratorConfig that keep out what agents of the system are described without."""
+    without = {what for group in description.agents.values() for what in group.without}
+    fields: dict[str, int] = {}
+    if "scopes" in without:
+        fields |= {"scope_percent": 0, "atomic_scope_percent": 0, "peek_bypass_percent": 0}
+    if "bare" in without:
+        fields |= {"bare_percent": 0, "plain_percent": 0}
+    if "atomics" in without:
+        fields |= {"bare_percent": 100, "atomic_percent": 0}
+    return fields
 
 
 def _check_size(config: GeneratorConfig) -> None:
