@@ -5,6 +5,8 @@ Invariant: bodies are independent of each other; the order in which they are res
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from slicc import ir
 from slicc.ir import type_rules
 from slicc.resolve.bodies.context import Body, BodyKind
@@ -14,7 +16,7 @@ from slicc.resolve.declarations.prototypes import report_repeated_parameter
 from slicc.resolve.scope.pairs import description
 from slicc.resolve.scope.scopes import BodyScope, GlobalScope, MachineScope
 from slicc.resolve.scope.symbols import FunctionSymbol, VariableKind, VariableSymbol
-from slicc.source import NOWHERE
+from slicc.source import NOWHERE, Span
 from slicc.syntax import nodes as syntax
 
 _THIS = "this_object"
@@ -55,15 +57,8 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
         called.result,
         called.by_reference,
     )
-    if symbol.owner is not None:
-        for name in symbol.owner.field_names():
-            field = symbol.owner.find_field(name)
-            assert field is not None
-            body.locals.add(
-                VariableSymbol(name, VariableKind.FIELD, field.type, field.span, ir_name=name)
-            )
-    for visible in symbol.visible:
-        body.locals.add(visible)
+    for variable in (*_fields_of(symbol), *symbol.visible):
+        body.locals.add(variable)
     if called.by_reference and not type_rules.is_mutable_value(called.result):
         scope.sink.error(
             "unsupported-feature",
@@ -74,27 +69,9 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
     parameters = _parameters(body, symbol)
     statements = block(body, node.body)
     if body.asked is not None:
-        name, span = body.asked
-        scope.sink.warning(
-            "controller-in-structure",
-            f"the method `{called.name}` asks the controller, and a structure has none",
-            span,
-            f"`{name}` cannot be called here",
-            notes=["calling the method ends the run"],
-        )
-        text = f"`{called.name}` calls `{name}`, which a structure cannot"
-        statements = (ir.Panic(text, span=span),)
+        statements = (_controller_asked(body, called.name, *body.asked),)
     if not isinstance(called.result, ir.VoidType) and falls_through(statements):
-        report = scope.sink.error if called.by_reference else scope.sink.warning
-        report(
-            "missing-return",
-            f"{body.title} may end without a value",
-            node.name.span,
-            f"returns `{type_rules.describe(called.result)}`",
-            help="end every path with `return` or `error(…)`",
-        )
-        value = default_value(scope, called.result, node.name.span)
-        statements = (*statements, ir.Return(value, span=node.name.span))
+        statements = (*statements, _return_missed(body, symbol))
     return ir.Function(
         symbol.ref,
         called.name,
@@ -105,6 +82,42 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
         description(node.pairs),
         span=node.name.span,
     )
+
+
+def _fields_of(symbol: FunctionSymbol) -> Iterator[VariableSymbol]:
+    """Of the structure whose method it is, if it is one."""
+    if symbol.owner is None:
+        return
+    for name in symbol.owner.field_names():
+        field = symbol.owner.find_field(name)
+        assert field is not None
+        yield VariableSymbol(name, VariableKind.FIELD, field.type, field.span, ir_name=name)
+
+
+def _controller_asked(body: Body, method: str, name: str, span: Span) -> ir.Stmt:
+    """What a method does that calls a function of the controller; warns of it."""
+    body.sink.warning(
+        "controller-in-structure",
+        f"the method `{method}` asks the controller, and a structure has none",
+        span,
+        f"`{name}` cannot be called here",
+        notes=["calling the method ends the run"],
+    )
+    return ir.Panic(f"`{method}` calls `{name}`, which a structure cannot", span=span)
+
+
+def _return_missed(body: Body, symbol: FunctionSymbol) -> ir.Stmt:
+    """What a function with a result does where it ends without one; reports that."""
+    result, span = symbol.overload.result, symbol.node.name.span
+    report = body.sink.error if symbol.overload.by_reference else body.sink.warning
+    report(
+        "missing-return",
+        f"{body.title} may end without a value",
+        span,
+        f"returns `{type_rules.describe(result)}`",
+        help="end every path with `return` or `error(…)`",
+    )
+    return ir.Return(default_value(body.scope, result, span), span=span)
 
 
 def _parameters(body: Body, symbol: FunctionSymbol) -> tuple[ir.FunctionParameter, ...]:
