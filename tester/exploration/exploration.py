@@ -7,9 +7,11 @@ expanded every state that its system, operations, bound and reductions allow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from enum import Enum
+from time import monotonic
 from typing import Final
 
 from protocols.loader import LoadedProtocol
@@ -94,11 +96,15 @@ class Exploration:
     piled_up: tuple[int, int] | None = None
     """A message's type, and how many of it."""
     interruption: BaseException | None = None
-    """What ended it early: Ctrl-C, or a signal."""
+    """What ended it early: Ctrl-C, a signal, or OutOfTime."""
     completion_judged: bool = False
     """Whether it is known that every request can be completed."""
     ways: Mapping[Cell, tuple[Choice, ...]] = field(default_factory=dict)
     """A shortest way to each cell, if they were asked for."""
+
+
+class OutOfTime(Exception):
+    """The time that a search was given is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +131,10 @@ def explore(
     jobs: int = 1,
     notify: Notify | None = None,
     ways: bool = False,
+    until: float = math.inf,
 ) -> Exploration:
-    """``ways``: whether a way to each cell is wanted.
+    """``ways``: whether a way to each cell is wanted. ``until``: what `time.monotonic` says when it
+    is to end; what was found by then is followed nevertheless.
 
     Raises ConfigError for what cannot be explored, DescriptionError for bad assignments.
     The result does not depend on ``jobs``, but for where it stops at a limit: what several
@@ -135,15 +143,17 @@ def explore(
     system = small_system(protocol, bounds, symmetry=symmetry)
     library = build(protocol)
 
-    def search(which: Rules, threads: int = jobs) -> _Searched:
+    def search(which: Rules, threads: int = jobs, last: float = until) -> _Searched:
         with JointSearch(lambda: NativeSearch(library, system, which), threads) as joint:
-            found = _search(joint, which, protocol, system, notify, ways=ways, report=threads == 1)
+            found = _search(
+                joint, which, protocol, system, notify, last, ways=ways, report=threads == 1
+            )
         if found.end is not SearchEnd.FOUND:
             return found
         if found.stuck and which.commuting_steps:
             # A step that was not made may lead to where the request is completed.
             return search(replace(which, commuting_steps=False))
-        return search(which, 1) if threads > 1 else found
+        return search(which, 1, math.inf) if threads > 1 else found
 
     whole = search(rules)
     if whole.end is SearchEnd.FOUND and rules.local_steps and system.has_local_steps:
@@ -192,21 +202,14 @@ def _search(
     protocol: LoadedProtocol,
     system: SmallSystem,
     notify: Notify | None,
+    until: float,
     *,
     ways: bool,
     report: bool,
 ) -> _Searched:
     """``report``: whether to follow what was found."""
     native = joint.leader
-    end, statistics = joint.run(1)
-    interruption: BaseException | None = None
-    try:
-        while end is SearchEnd.CONTINUES:
-            end, statistics = joint.run(_BUDGET)
-            if notify is not None:
-                notify(statistics)
-    except (KeyboardInterrupt, SystemExit) as error:
-        interruption = error
+    end, statistics, interruption = searched(joint.run, notify, until)
     finding = what_was_found(native) if end is SearchEnd.FOUND and report else None
     cells = _cells(native, protocol, system, ways)
     piled_up = _piled_up(native, statistics) if end in _PILED else None
@@ -226,6 +229,23 @@ def _search(
         judged,
         stuck is not None,
     )
+
+
+def searched(
+    run: Callable[[int], tuple[SearchEnd, SearchStatistics]], notify: Notify | None, until: float
+) -> tuple[SearchEnd, SearchStatistics, BaseException | None]:
+    """Search to the end, or to what interrupts it. ``run`` goes on for as many states."""
+    end, statistics = run(1)
+    try:
+        while end is SearchEnd.CONTINUES:
+            if monotonic() >= until:
+                return end, statistics, OutOfTime()
+            end, statistics = run(_BUDGET)
+            if notify is not None:
+                notify(statistics)
+    except (KeyboardInterrupt, SystemExit) as error:
+        return end, statistics, error
+    return end, statistics, None
 
 
 # ------------------------------------------------------------------ what was found

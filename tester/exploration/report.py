@@ -17,7 +17,13 @@ from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
 from tester.exploration import operations
-from tester.exploration.exploration import Conclusion, ErrorTrace, Exploration, Step
+from tester.exploration.exploration import (
+    Conclusion,
+    ErrorTrace,
+    Exploration,
+    OutOfTime,
+    Step,
+)
 from tester.exploration.invariants.language import Invariant
 from tester.exploration.native_search import Choice, Rules
 from tester.exploration.native_words import BEFOREHAND, FindingKind, SearchEnd
@@ -237,7 +243,9 @@ def _limit(found: Exploration, namer: Namer) -> str:
         SearchEnd.FULL: f"{stats.states:,} states",
         SearchEnd.MEMORY: "memory is full",
         SearchEnd.REFUSED: f"a state has {found.reason}",
-        SearchEnd.CONTINUES: "interrupted",
+        SearchEnd.CONTINUES: (
+            "the time is over" if isinstance(found.interruption, OutOfTime) else "interrupted"
+        ),
     }[found.end]
     # States at rest are judged when their level is expanded, and the last one was not to its end.
     text = f"{why}; clean so far, complete for every run of at most {max(stats.depth - 1, 0)} steps"

@@ -6,7 +6,8 @@ with a shortest run that ends so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +23,11 @@ from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
 from tester.exploration.exploration import (
     ErrorTrace,
+    Notify,
     Step,
     follow,
     no_completion,
+    searched,
     what_was_found,
 )
 from tester.exploration.native_search import NativeSearch, Rules, SearchStatistics, build
@@ -32,9 +35,6 @@ from tester.exploration.native_words import FindingKind, SearchEnd
 from tester.exploration.report import Namer, not_judged, omission_probability
 from tester.litmus.judgement import Judge, judge_of
 from tester.litmus.script import Script
-
-_BUDGET = 4000
-"""States between two looks at the clock and at Ctrl-C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Ending:
 @dataclass(frozen=True, slots=True)
 class EveryRun:
     """``finding``: a fault of the protocol, which ended the search. ``interruption``: what ended it
-    early: Ctrl-C, or a signal."""
+    early: Ctrl-C, a signal, or OutOfTime."""
 
     script: Script
     judge: Judge
@@ -77,14 +77,16 @@ def explore_scenario(
     script: Script,
     model: Model,
     rules: Rules,
-    notify: Callable[[SearchStatistics], None] | None = None,
+    notify: Notify | None = None,
+    until: float = math.inf,
 ) -> EveryRun:
-    """Raises ConfigError, ScenarioError."""
+    """``until``: as for `tester.exploration.exploration.explore`. Raises ConfigError,
+    ScenarioError."""
     judge = judge_of(script.bound, model)
-    found = _search(script, judge, rules, notify)
+    found = _search(script, judge, rules, notify, until)
     if found.finding is not None and found.finding.kind is FindingKind.NO_COMPLETION:
         # A step that was not made may lead to where the request is completed.
-        found = _search(script, judge, replace(rules, commuting_steps=False), notify)
+        found = _search(script, judge, replace(rules, commuting_steps=False), notify, until)
     return found
 
 
@@ -92,20 +94,13 @@ def _search(
     script: Script,
     judge: Judge,
     rules: Rules,
-    notify: Callable[[SearchStatistics], None] | None,
+    notify: Notify | None,
+    until: float,
 ) -> EveryRun:
     with NativeSearch(build(script.bound.protocol), script.system, rules) as native:
         if not native.follow_script(script.words):
             raise MemoryError("a script")
-        end, statistics = SearchEnd.CONTINUES, native.run(1)[1]
-        interruption: BaseException | None = None
-        try:
-            while end is SearchEnd.CONTINUES:
-                end, statistics = native.run(_BUDGET)
-                if notify is not None:
-                    notify(statistics)
-        except (KeyboardInterrupt, SystemExit) as error:
-            interruption = error
+        end, statistics, interruption = searched(native.run, notify, until)
         finding = what_was_found(native) if end is SearchEnd.FOUND else None
         endings = tuple(_endings(native, script, judge))
         judged, stuck = native.stuck() if end is SearchEnd.COMPLETE else (False, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slicc.text.command.options import argument
+from slicc.text.command.options import argument, seconds
 from slicc.text.lazy_dataclass import dataclass
 from tester.cli.options.common import (
     SYSTEM,
@@ -62,6 +62,9 @@ class ExploreOptions(ProtocolOptions):
     )
     max_states: int = number_option(
         "What to run", "max_states", "States after which to stop (2000000).", default=2_000_000
+    )
+    max_seconds: float | None = run_option(
+        None, "Stop after this time.", metavar="SECONDS", read=seconds
     )
     jobs: int = number_option("What to run", "jobs", "Threads (1).", "--jobs", "-j", default=1)
     wide: bool = run_option(False, "Fingerprints of 128 bits instead of 64.")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tester.exploration.exploration import Conclusion, Exploration, explore
+from tester.exploration.exploration import Conclusion, Exploration, OutOfTime, explore
 from tester.exploration.invariants.language import parse_invariant
+from tester.exploration.joint_search import JointSearch
 from tester.exploration.native_search import Rules
 from tester.exploration.native_words import SearchEnd
 from tester.exploration.small_system import Bounds
@@ -41,3 +44,25 @@ def test_a_limit_and_bounds_are_those_of_one() -> None:
     one, two = (searched(jobs, Rules(most_states=2_000), bounds) for jobs in (1, 2))
     assert two.conclusion is Conclusion.LIMIT and two.complete_bound == one.complete_bound
     assert two.statistics.states >= 2_000
+
+
+def test_what_several_find_in_time_is_searched_again_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    over: list[bool] = []
+    close = JointSearch.__exit__
+
+    def closed(joint: JointSearch, *error: Any) -> None:
+        over.append(True)
+        close(joint, *error)
+
+    monkeypatch.setattr(JointSearch, "__exit__", closed)
+    clock = "tester.exploration.exploration.monotonic"
+    monkeypatch.setattr(clock, lambda: 9.0 if over else 0.0)
+    text = "count(L1Cache in S) < 2"
+    rules = Rules(invariants=(parse_invariant(protocol("MSI"), text),))
+    bounds = Bounds(locations=1)
+    found = explore(protocol("MSI"), bounds, rules, jobs=2, until=5.0)
+    assert found.finding is not None and over
+    none = explore(protocol("MSI"), bounds, Rules(), until=5.0)  # its time is over at once
+    assert none.conclusion is Conclusion.LIMIT and isinstance(none.interruption, OutOfTime)

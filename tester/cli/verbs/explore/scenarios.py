@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from protocols.loader import load_protocol
@@ -17,6 +18,7 @@ from tester.cli.leg_files import protocol_of, read_text
 from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
 from tester.errors import ConfigError
+from tester.exploration.exploration import Notify, OutOfTime
 from tester.exploration.memory import check_memory, steps_that_fit
 from tester.exploration.native_search import Rules, SearchStatistics
 from tester.exploration.report import Namer
@@ -26,7 +28,7 @@ from tester.litmus.script import script_of
 _USED: Final = frozenset(
     {
         *("--protocol", "--include", "--prelude", "--set", "--model", "--max-states", "--bound"),
-        *("--wide", "--format", "--no-progress", "--files"),
+        *("--wide", "--format", "--no-progress", "--files", "--max-seconds"),
     }
 )
 """What has an effect with scenarios."""
@@ -37,6 +39,7 @@ def explore_scenarios(options: ExploreOptions) -> int:
     _check(options)
     rules = Rules(options.bound or 0, options.max_states, options.wide, most_edges=steps_that_fit())
     check_memory(options.max_states, wide=options.wide)
+    until = ending_at(monotonic(), options)
     seen: SearchStatistics | None = None
 
     def notify(statistics: SearchStatistics) -> None:
@@ -50,12 +53,11 @@ def explore_scenarios(options: ExploreOptions) -> int:
     text = options.format is Format.text
     with Progress(line, text and not options.no_progress) as progress:
         for file in options.files:
-            found, namer = _explored(file, options, rules, notify)
+            found, namer = _explored(file, options, rules, notify, until)
             results.append((str(file), found, namer))
             for each in as_lines(file.stem, found, namer) if text else ():
                 progress.say(printable_lines(each))
-            if found.interruption is not None:
-                raise found.interruption
+            raise_interruption(found.interruption)
         failed = sum(found.failed for _, found, _ in results)
         if text:
             progress.verdict(*_verdict([found for _, found, _ in results]), good=not failed)
@@ -64,8 +66,19 @@ def explore_scenarios(options: ExploreOptions) -> int:
     return FOUND if failed else FINE
 
 
+def ending_at(started: float, options: ExploreOptions) -> float:
+    """When a search that began then is to end."""
+    return math.inf if options.max_seconds is None else started + options.max_seconds
+
+
+def raise_interruption(interruption: BaseException | None) -> None:
+    """Unless the time that was given was over: that ends a search like any other limit."""
+    if interruption is not None and not isinstance(interruption, OutOfTime):
+        raise interruption
+
+
 def _explored(
-    file: Path, options: ExploreOptions, rules: Rules, notify: Callable[[SearchStatistics], None]
+    file: Path, options: ExploreOptions, rules: Rules, notify: Notify, until: float
 ) -> tuple[EveryRun, Namer]:
     scenario = read_text(file)
     name = protocol_of(options, scenario, file)
@@ -79,7 +92,7 @@ def _explored(
         )
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from None
-    found = explore_scenario(script, model, rules, notify)
+    found = explore_scenario(script, model, rules, notify, until)
     return found, Namer(protocol, script.system)
 
 
@@ -99,5 +112,8 @@ def _verdict(found: list[EveryRun]) -> tuple[str, str]:
         faults = any(each.finding is not None for each in found)
         return "FOUND", f"{text}, or show a fault of the protocol" if faults else text
     if cut:
-        return "LIMIT", f"{cut} of {what} not explored to the end; --max-states allows more"
+        return (
+            "LIMIT",
+            f"{cut} of {what} not explored to the end; more states or time allow more",
+        )
     return "EXHAUSTED", f"{what}: none can end as it must not"

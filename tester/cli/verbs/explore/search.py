@@ -20,7 +20,11 @@ from tester.cli.counterexamples import Written, write_counterexample
 from tester.cli.options.common import Format
 from tester.cli.options.explore import ExploreOptions
 from tester.cli.options.litmus import ModelChoice
-from tester.cli.verbs.explore.scenarios import explore_scenarios
+from tester.cli.verbs.explore.scenarios import (
+    ending_at,
+    explore_scenarios,
+    raise_interruption,
+)
 from tester.errors import ConfigError
 from tester.exploration import operations
 from tester.exploration.coverage import cells_of, machines_of
@@ -95,6 +99,7 @@ def explore(options: ExploreOptions) -> int:
             jobs=options.jobs,
             notify=notify,
             ways=options.coverage is not None,
+            until=ending_at(started, options),
         )
         leg = write_counterexample(found, protocol, options) if found.finding else None
         _print(found, Namer(protocol, found.system), options, progress, leg)
@@ -102,8 +107,7 @@ def explore(options: ExploreOptions) -> int:
     if options.coverage is not None:
         with side_file("gpu-tester", status):
             _write_cells(found, protocol, options, options.coverage)
-    if found.interruption is not None:
-        raise found.interruption
+    raise_interruption(found.interruption)
     return status
 
 

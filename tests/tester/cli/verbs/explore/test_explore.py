@@ -56,6 +56,20 @@ def test_a_search_that_stopped_does_not_know_what_no_run_makes() -> None:
     assert "; 1 MemoryMsg was under way at once" in result.stdout
 
 
+@pytest.mark.parametrize("scenario", [False, True])
+def test_the_time_ends_a_search(scenario: bool) -> None:
+    test = [str(shipped_folder("litmus") / "CoRR.litmus")] if scenario else []
+    result = gpu_tester("explore", "-p", "MSI", "--max-seconds", "0", *test)
+    assert result.exit_code == FINE
+    last = result.stdout.splitlines()[-1]
+    if scenario:
+        assert last == (
+            "LIMIT: 1 of 1 scenario not explored to the end; more states or time allow more"
+        )
+    else:
+        assert last.startswith("LIMIT: the time is over; clean so far, complete for every run of")
+
+
 def test_a_directory_that_is_none_is_refused_before_the_search(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = gpu_tester("explore", "-p", "MSI", "--output", str(tmp_path / "file"))
