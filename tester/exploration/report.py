@@ -16,6 +16,7 @@ from runtime.native.system import ChoiceKind, ErrorWord, NativeError
 from runtime.native.verdicts import Verdicts
 from slicc.text.data import json_text
 from slicc.text.lazy_dataclass import dataclass
+from slicc.text.wording import listed
 from tester.exploration import operations
 from tester.exploration.exploration import (
     Conclusion,
@@ -195,6 +196,8 @@ def system_lines(found: Exploration) -> Iterator[str]:
         reductions.append("steps that commute are made in one order")
     if system.times:
         reductions.append(f"{len(system.times)} fields of times that only measure are no state")
+    if system.timed:
+        reductions.append(f"what {listed(system.timed)} asserts of times is not judged")
     if rules.to_rest:
         reductions.append("controllers run to rest: orders in between are left out")
     if rules.eager_memory:

@@ -86,6 +86,8 @@ class SmallSystem:
     """Machine and event of messages whose delivery changes nothing, whenever it happens."""
     times: tuple[str, ...]
     """Fields that only measure, which are no part of a state."""
+    timed: tuple[str, ...]
+    """Machines that assert something of times, which is not judged."""
     private: frozenset[int]
     """Controllers with caches in which one writer excludes all readers."""
     compares: bool
@@ -160,6 +162,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
         to_memory=frozenset(n for n, buffer in enumerate(found) if id(buffer) in memories),
         spent=frozenset(metadata(protocol)["spent"]),
         times=tuple(noted["times"]),
+        timed=tuple(noted["timed"]),
         private=_private(system, agents),
         compares=bool(noted["asserted"]),
         renamings=tuple(dict.fromkeys((identity, *renamings))),

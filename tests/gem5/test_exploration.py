@@ -17,6 +17,7 @@ from tests.gem5.checkout import DRIVERS
 
 pytestmark = pytest.mark.gem5
 RULES = Rules(most_states=1_000_000, bound=1 << 16)
+FLUSHES = ("load", "store", "flush")
 CLEAN = {
     "MI_example": (Bounds(), 3_430),
     "MI_example with an engine": (Bounds(locations=1, engines=True), 192_746),
@@ -27,6 +28,9 @@ CLEAN = {
     "MOESI_AMD_Base": (Bounds(caches=1), 1_561),
     "MOESI_CMP_directory": (Bounds(), 68_149),
     "MOESI_CMP_directory with two agents": (Bounds(agents=2, locations=1), 444_265),
+    "MOESI_hammer": (Bounds(), 12_155),
+    "MOESI_hammer with an engine": (Bounds(locations=1, engines=True), 244_851),
+    "MOESI_hammer with flushes": (Bounds(locations=1, operations=FLUSHES), 21_064),
 }
 BOUNDED = (
     (Bounds(caches=1, lines=2, locations=1), 3, 52_535),
@@ -42,12 +46,16 @@ DEFECTS = {
     "MESI_Three_Level": (Bounds(lines=2, locations=1, engines=True), FindingKind.ERROR, 20),
     "MOESI_AMD_Base": (Bounds(caches=1, lines=2, locations=1), FindingKind.VALUE, 22),
     "MESI_Three_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 22),
+    "MOESI_hammer": (
+        Bounds(locations=1, engines=True, operations=FLUSHES),
+        FindingKind.ERROR,
+        6,
+    ),
 }
 REFUSED = {
     "Garnet_standalone": "cannot be explored: its loads return no values",
     "MESI_Three_Level_HTM": "cannot be explored: it has L0Cache.sequencer of class HTMSequencer",
     "MOESI_CMP_token": "L1Cache.persistentTable of class PersistentTable",
-    "MOESI_hammer": "RequestMsg.InitialRequestTime of type Cycles",
     "GPU_VIPER": "messages of TCC that overtake in order",
     "CHI": "buffer Memory0.requestToMemory is limited",
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import tester
 from protocols.loader import load_protocol
 from tester.errors import ConfigError
 from tester.exploration.exploration import Conclusion, explore
@@ -16,6 +17,7 @@ from tester.exploration.report import (
     Namer,
     cell_lines,
     omission_probability,
+    system_lines,
     trace_lines,
     verdict_line,
 )
@@ -166,15 +168,29 @@ def test_a_prefetcher_is_refused_where_it_is_used(tmp_path: Path) -> None:
 @pytest.mark.explore
 def test_times_that_only_measure_make_no_states(tmp_path: Path) -> None:
     bounds = Bounds(locations=1)
-    found = explore(load_protocol(str(with_times(tmp_path)), native=True), bounds, SMALL)
+    driver = with_times(tmp_path, "if (LastBegun != zero_time()) { tbe.Begun := LastBegun; }")
+    found = explore(load_protocol(str(driver), native=True), bounds, SMALL)
     usual = searched("MI", bounds)
     assert found.conclusion is Conclusion.EXHAUSTED
     assert found.statistics.states == usual.statistics.states
     assert found.system.times == ("RequestMsg.Sent", "TBE.Begun", "L1Cache.LastBegun")
+    assert not found.system.timed
+
+
+@pytest.mark.explore
+def test_what_is_asserted_of_times_is_judged_where_there_is_time(tmp_path: Path) -> None:
+    timed = load_protocol(str(with_times(tmp_path, "assert(tbe.Begun > curCycle());")), native=True)
+    found = explore(timed, Bounds(caches=1, lines=2, locations=1), SMALL)
+    assert found.conclusion is Conclusion.EXHAUSTED
+    unjudged = "what L1Cache asserts of times is not judged"
+    assert any(unjudged in line for line in system_lines(found))
+    for engine in ("native", "python"):
+        finding = tester.run(timed, 300, 1, engine=engine).finding
+        assert finding is not None and "assert" in finding.headline
 
 
 def test_a_time_that_decides_is_refused_by_name(tmp_path: Path) -> None:
-    driver = with_times(tmp_path, "assert(tbe.Begun == curCycle());")
+    driver = with_times(tmp_path, "scheduleEvent(tbe.Begun);")
     with pytest.raises(ConfigError, match=r"it has TBE\.Begun of type Cycles$"):
         explore(load_protocol(str(driver), native=True), Bounds(), SMALL)
 

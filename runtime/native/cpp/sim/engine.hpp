@@ -94,8 +94,11 @@ inline void flag_consumer(Context& x, u32 consumer) {
 }
 
 #ifdef SLICC_UNTIMED
+inline constexpr bool JUDGES_TIMES = false;  // what a protocol asserts of them
 #include "untimed/posting.hpp"
 #else
+inline constexpr bool JUDGES_TIMES = true;
+
 // Wake a consumer at `tick`; now or earlier means in a further round of this tick.
 inline void schedule(Context& x, u32 consumer, u64 tick) {
     EngineState& e = x.s->engine;

@@ -23,6 +23,7 @@ from slicc.codegen.cpp.emit.scope import Scope
 from slicc.codegen.cpp.errors import Unsupported
 from slicc.codegen.cpp.types import is_queue
 from slicc.codegen.integer_rules import CannotEmit
+from slicc.codegen.times import compares_times
 
 _WORK = Acts.CHANGES | Acts.FAILS | Acts.PLACED
 """Effects of runtime functions that are called as statements."""
@@ -312,7 +313,10 @@ class Statements:
                 self._verdict("ASSERTION", node)
             case condition:
                 broken = self.expression(opposite(condition))
-                with self._block(f"if ({broken.text}) {{", broken, node):
+                text = broken.text
+                if compares_times(condition):
+                    text = f"({text}) && JUDGES_TIMES"
+                with self._block(f"if ({text}) {{", broken, node):
                     self._verdict("ASSERTION", node)
 
 

@@ -18,6 +18,7 @@ from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
 from slicc.codegen.cpp.exploration.times import Place, idle_times
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
+from slicc.codegen.times import compares_times
 from slicc.text.lazy_dataclass import dataclass
 
 _INTEGERS = {
@@ -77,7 +78,8 @@ class Refusals:
     apart by their addresses, and ``ranges``: parameters that do so where they are not 0.
     ``asserted``: where data are asserted to be equal, so that states have to keep them apart.
     ``prefetchers``: those of machines whose parameters say whether they are used. ``times``: what
-    is left out, as it only measures.
+    is left out, as it only measures. ``timed``: machines that assert something of times, which is
+    not judged.
     """
 
     unknown: list[str] = field(default_factory=list)
@@ -87,6 +89,7 @@ class Refusals:
     asserted: list[str] = field(default_factory=list)
     prefetchers: list[str] = field(default_factory=list)
     times: list[str] = field(default_factory=list)
+    timed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +230,8 @@ def _bodies(machine: ir.Machine, refusals: Refusals) -> None:
                 asked[field.value] = None
             case ir.Enqueue(bypass=bypass) if bypass is not None:
                 refusals.unknown.append(f"messages of {machine.name} that overtake in order")
+            case ir.Assert(condition=condition) if compares_times(condition):
+                refusals.timed = [machine.name]
             case _:
                 pass
     refusals.numbered += [f"{name} in {machine.name}" for name in asked]

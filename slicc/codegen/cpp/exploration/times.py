@@ -1,8 +1,10 @@
 """Times that decide nothing, which need not be part of a state: when a request was sent, to measure
 how long it took.
 
-A field of a time type decides nothing if it is only assigned to such fields, printed, or handed to
-a callback of a requester, which counts it. Invariant: a use that is not understood decides.
+A field of a time type decides nothing if it is only assigned to such fields, printed, handed to a
+callback of a requester, which counts it, asserted, or compared to decide whether such a field is
+assigned. Assertions of times are not judged where there is no time. Invariant: a use that is not
+understood decides.
 """
 
 from __future__ import annotations
@@ -12,14 +14,9 @@ from dataclasses import field
 
 from slicc import ir
 from slicc.codegen import body_analysis
+from slicc.codegen.times import compares_times, is_time, only_sums
 from slicc.text.lazy_dataclass import dataclass
 
-TIMES = (ir.ScalarKind.CYCLES, ir.ScalarKind.TICK)
-_CLOCK = frozenset(
-    {"clockEdge", "curCycle", "curTick", "cyclesToTicks", "ticksToCycles", "zero_time"}
-)
-_SUMS = (ir.BinaryOperator.ADD, ir.BinaryOperator.SUBTRACT)
-"""Not a quotient: a zero below it is a verdict."""
 _COUNTING = frozenset({"profileMsgDelay"})
 _CALLBACK = "Callback"
 """How methods of requesters end that take times for their statistics."""
@@ -27,10 +24,6 @@ _CALLBACK = "Callback"
 Place = tuple[ir.TypeRef | str | None, str]
 """A field of a structure, an object of a machine, or (without an owner) a field that a method names
 of its structure."""
-
-
-def is_time(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.ScalarType) and type_.kind in TIMES
 
 
 def idle_times(protocol: ir.Protocol) -> frozenset[Place]:
@@ -85,11 +78,21 @@ class _Uses:
             case ir.Assign(target=target, value=value) if _place(machine, target) is not None:
                 place = _place(machine, target)
                 assert place is not None
-                if _only_sums(machine, value):
+                if only_sums(value):
                     self.sources.setdefault(place, set()).update(_places(machine, value))
                 else:
                     self.read(machine, value)
                 self._receiver(machine, target)
+            case ir.Assert(condition=condition) if compares_times(condition):
+                pass
+            case ir.If(condition=condition) if _only_measures(root):
+                for each in body_analysis.walk((root.then, root.orelse)):
+                    if isinstance(each, ir.Assign):
+                        place = _place(machine, each.target)
+                        assert place is not None
+                        self.sources.setdefault(place, set()).update(_places(machine, condition))
+                self.read(machine, root.then)
+                self.read(machine, root.orelse)
             case ir.CallMethod(method=method) if method.endswith(_CALLBACK):
                 self._counted(machine, root.arguments)
             case ir.CallBuiltin(name=name) if name in _COUNTING:
@@ -110,7 +113,7 @@ class _Uses:
 
     def _counted(self, machine: str, arguments: tuple[ir.Expr, ...]) -> None:
         for each in arguments:
-            if not (is_time(each.type) and _only_sums(machine, each)):
+            if not (is_time(each.type) and only_sums(each)):
                 self.read(machine, each)
 
     def _receiver(self, machine: str, target: ir.Expr) -> None:
@@ -139,18 +142,16 @@ def _places(machine: str, value: ir.Expr) -> Iterator[Place]:
             yield place
 
 
-def _only_sums(machine: str, value: ir.Expr) -> bool:
-    """Whether it is a time made of places and of the clock, and computing it changes nothing."""
-    match value:
-        case ir.Binary(operator=operator, left=left, right=right) if operator in _SUMS:
-            return _only_sums(machine, left) and _only_sums(machine, right)
-        case ir.CallBuiltin(name=name, arguments=arguments) if name in _CLOCK:
-            return all(_only_sums(machine, each) for each in arguments)
-        case ir.IntConst():
+def _only_measures(statement: ir.Stmt) -> bool:
+    """Whether it does nothing but assign and assert times."""
+    match statement:
+        case ir.If(condition=condition, then=then, orelse=orelse):
+            return compares_times(condition) and all(map(_only_measures, (*then, *orelse)))
+        case ir.Assign(target=target, value=value):
+            return only_sums(target) and only_sums(value)
+        case ir.Assert(condition=condition):
+            return compares_times(condition)
+        case ir.Trace() | ir.TransitionComment():
             return True
-        case ir.FieldAccess(receiver=ir.Local() | ir.TransactionValue() | ir.FieldAccess()):
-            return _place(machine, value) is not None
-        case ir.MachineObject() | ir.SelfField():
-            return _place(machine, value) is not None
         case _:
             return False

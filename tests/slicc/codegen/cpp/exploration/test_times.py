@@ -24,6 +24,10 @@ def idle(directory: Path, statement: str = "") -> set[str]:
         "tbe.Begun := curCycle() + tbe.Begun;",
         'DPRINTF(RubySlicc, "%s\\n", tbe.Begun);',
         "tbe.Begun := zero_time();",
+        "assert(tbe.Begun == zero_time());",
+        "if (tbe.Begun == zero_time()) { tbe.Begun := curCycle(); }",
+        "if (!(tbe.Begun != zero_time() || LastBegun > curCycle())) { LastBegun := zero_time(); }"
+        " else { if (LastBegun != zero_time()) { assert(tbe.Begun >= LastBegun); } }",
     ],
 )
 def test_what_is_kept_printed_and_handed_to_a_requester_only_measures(
@@ -35,8 +39,11 @@ def test_what_is_kept_printed_and_handed_to_a_requester_only_measures(
 @pytest.mark.parametrize(
     "statement",
     [
-        "assert(tbe.Begun == zero_time());",
+        "assert(tbe.Begun == zero_time() && cacheMemory.isTagPresent(address));",
         "if (tbe.Begun > zero_time()) { cacheMemory.profileDemandHit(); }",
+        "if (tbe.Begun > zero_time()) { tbe.TBEState := State:M; }",
+        "if (curCycle() > zero_time()) { if (tbe.Begun > curCycle()) { wakeUpBuffers(address); } }",
+        "if (curCycle() > tbe.Begun / tbe.Begun) { LastBegun := curCycle(); }",
         "Cycles before := tbe.Begun;",
         "tbe.Begun := tbe.Begun / tbe.Begun;",
         "scheduleEvent(tbe.Begun);",
@@ -47,4 +54,11 @@ def test_what_is_used_otherwise_decides(tmp_path: Path, statement: str) -> None:
 
 
 def test_what_comes_to_be_used_through_another_decides(tmp_path: Path) -> None:
-    assert idle(tmp_path, "assert(LastBegun == zero_time());") == {"Sent"}
+    assert idle(tmp_path, "scheduleEvent(LastBegun);") == {"Sent"}
+
+
+def test_what_decides_whether_a_deciding_time_is_assigned_decides(tmp_path: Path) -> None:
+    statement = (
+        "if (LastBegun == zero_time()) { tbe.Begun := curCycle(); } scheduleEvent(tbe.Begun);"
+    )
+    assert idle(tmp_path, statement) == {"Sent"}

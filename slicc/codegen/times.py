@@ -1,0 +1,59 @@
+"""What is computed of times alone: sums of them and comparisons of these.
+
+Invariant: computing what is recognised here changes nothing.
+"""
+
+from __future__ import annotations
+
+from slicc import ir
+
+TIMES = (ir.ScalarKind.CYCLES, ir.ScalarKind.TICK)
+_CLOCK = frozenset(
+    {"clockEdge", "curCycle", "curTick", "cyclesToTicks", "ticksToCycles", "zero_time"}
+)
+_SUMS = (ir.BinaryOperator.ADD, ir.BinaryOperator.SUBTRACT)
+"""Not a quotient: a zero below it is a verdict."""
+_JOINED = (ir.BinaryOperator.AND, ir.BinaryOperator.OR)
+_COMPARISONS = (
+    ir.BinaryOperator.EQUAL,
+    ir.BinaryOperator.NOT_EQUAL,
+    ir.BinaryOperator.LESS,
+    ir.BinaryOperator.LESS_EQUAL,
+    ir.BinaryOperator.GREATER,
+    ir.BinaryOperator.GREATER_EQUAL,
+)
+
+
+def is_time(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.ScalarType) and type_.kind in TIMES
+
+
+def compares_times(condition: ir.Expr) -> bool:
+    """Whether it is made of comparisons of times alone, and computing it changes nothing."""
+    match condition:
+        case ir.Binary(operator=operator, left=left, right=right) if operator in _JOINED:
+            return compares_times(left) and compares_times(right)
+        case ir.Binary(operator=operator, left=left, right=right) if operator in _COMPARISONS:
+            times = is_time(left.type) and is_time(right.type)
+            return times and only_sums(left) and only_sums(right)
+        case ir.Unary(operator=ir.UnaryOperator.NOT, operand=operand):
+            return compares_times(operand)
+        case _:
+            return False
+
+
+def only_sums(value: ir.Expr) -> bool:
+    """Whether it is a time made of places and of the clock, and computing it changes nothing."""
+    match value:
+        case ir.Binary(operator=operator, left=left, right=right) if operator in _SUMS:
+            return only_sums(left) and only_sums(right)
+        case ir.CallBuiltin(name=name, arguments=arguments) if name in _CLOCK:
+            return all(map(only_sums, arguments))
+        case ir.IntConst():
+            return True
+        case ir.FieldAccess(receiver=ir.Local() | ir.TransactionValue() | ir.FieldAccess()):
+            return is_time(value.type)
+        case ir.MachineObject() | ir.SelfField():
+            return is_time(value.type)
+        case _:
+            return False
