@@ -46,6 +46,12 @@ DEFECTS = {
     "MESI_Three_Level": (Bounds(lines=2, locations=1, engines=True), FindingKind.ERROR, 20),
     "MOESI_AMD_Base": (Bounds(caches=1, lines=2, locations=1), FindingKind.VALUE, 22),
     "MESI_Three_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 22),
+    "GPU_VIPER": (Bounds(locations=1), FindingKind.VALUE, 13),
+    "GPU_VIPER without processors": (
+        Bounds(caches=2, locations=1, assignments=(("machine.CorePair.count", 0),)),
+        FindingKind.VALUE,
+        20,
+    ),
     "MOESI_hammer": (
         Bounds(locations=1, engines=True, operations=FLUSHES),
         FindingKind.ERROR,
@@ -56,7 +62,6 @@ REFUSED = {
     "Garnet_standalone": "cannot be explored: its loads return no values",
     "MESI_Three_Level_HTM": "cannot be explored: it has L0Cache.sequencer of class HTMSequencer",
     "MOESI_CMP_token": "L1Cache.persistentTable of class PersistentTable",
-    "GPU_VIPER": "messages of TCC that overtake in order",
     "CHI": "buffer Memory0.requestToMemory is limited",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tester
-from protocols.loader import load_protocol
+from protocols.loader import LoadedProtocol, load_protocol
 from tester.errors import ConfigError
 from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import Rules
@@ -23,6 +23,7 @@ from tester.exploration.report import (
 )
 from tester.exploration.small_system import Bounds, small_system
 from tester.profiles.machine_roles import find_roles
+from tests.compiling import ROOT
 from tests.measured_times import with_times
 from tests.planted.bug import HANG, Bug, BugClass, Edit
 from tests.planted.bugs import BUGS
@@ -247,3 +248,29 @@ def test_a_trace_names_every_message(tmp_path: Path) -> None:
 def test_planted_bugs_of_a_gpu(name: str, agents: int, tmp_path: Path) -> None:
     found = hunted(BY_NAME[name], tmp_path, Bounds(locations=1, agents=agents), GPU_RULES)
     assert found.finding is not None and found.finding.kind is FindingKind.VALUE
+
+
+def overtaking(directory: Path) -> LoadedProtocol:
+    """MI, whose caches' requests need not wait for those before them."""
+    for file in (ROOT / "protocols").glob("MI[-.]*"):
+        text = file.read_text()
+        request = "enqueue(requestNetwork_out, RequestMsg, issue_latency"
+        (directory / file.name).write_text(text.replace(request, f"{request}, true"))
+    return load_protocol(str(directory / "MI.slicc"), native=True)
+
+
+def test_what_overtakes_where_nothing_is_ordered_is_explored(tmp_path: Path) -> None:
+    bounds = Bounds(locations=1)
+    found = explore(overtaking(tmp_path), bounds, SMALL)
+    assert found.conclusion is Conclusion.EXHAUSTED
+    assert found.statistics.states == searched("MI", bounds).statistics.states
+
+
+def test_what_overtakes_in_order_ends_the_search_and_is_named(tmp_path: Path) -> None:
+    ordered = ("L1Cache.buffer.requestFromCache", "Directory.buffer.requestToDir")
+    changes = [(f"machine.{buffer}.ordered", True) for buffer in ordered]
+    changes.append(("machine.L1Cache.cache.cacheMemory.ways", 2))
+    bounds = Bounds(caches=1, lines=2, locations=1, agents=2, assignments=tuple(changes))
+    found = explore(overtaking(tmp_path), bounds, Rules(most_states=20_000))
+    assert (found.conclusion, found.end) == (Conclusion.LIMIT, SearchEnd.REFUSED)
+    assert found.reason.startswith("a message that need not wait for those before it, in a buffer")

@@ -28,6 +28,11 @@ struct SlotSet {
 
     bool has(u32 slot) const { return bits[slot >> 6] >> (slot & 63) & 1; }
     void add(u32 slot) { bits[slot >> 6] |= u64{1} << (slot & 63); }
+    bool meets(const SlotSet& other) const {
+        u64 both = 0;
+        for (u32 word = 0; word < WHEEL / 64; word++) both |= bits[word] & other.bits[word];
+        return both;
+    }
     void remove(u32 slot) { bits[slot >> 6] &= ~(u64{1} << (slot & 63)); }
 
     // How many places behind this slot the next one of the set stands, the first ones behind the last;

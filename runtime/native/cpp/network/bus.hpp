@@ -47,6 +47,7 @@ inline COLD void bus_send(Context& x, u32 index, Message& message, i64 latency, 
             due = port.last_due;
         }
     }
+    if (bypass) port_overtaken(x, index);
     message.arrival = due;
     message.delivery = DELIVER_TO_BUS;
     message.target = index;

@@ -107,6 +107,7 @@ inline void channel_send(Context& x, u32 index, NetworkPort& port, Message& mess
     const u64 latest = tick > channel.last_arrival ? tick : channel.last_arrival;
     channel.last_arrival = latest & channel.order;
     if (!bypass) tick = latest;
+    if (UNLIKELY(bypass)) channel_overtaken(x, index);
     message.arrival = tick;
     if (UNLIKELY(channel.limited)) {
         message.delivery = DELIVER_TAKE;

@@ -204,6 +204,7 @@ inline void MessageBuffer_enqueue(Context& x, u32 buffer, Message& message, i64 
         fail(x, ErrorKind::NEGATIVE_LATENCY);
         return;
     }
+    if (UNLIKELY(bypass)) buffer_overtaken(x, buffer);
     // Memory looks at its bytes soon; the line was asked for last, or it does not matter.
     if (message.type == MessageType::MemoryMsg)
         __builtin_prefetch(x.s->memory.image.in(x) + u64{x.recent_line} * LINE_WORDS, 1);

@@ -10,12 +10,24 @@
 // Consumers that were woken since the step began, a bit each.
 inline u64& woken(Context& x) { return x.wakes[1]; }
 
+// Slots with messages under way that another one, sent in this step, need not wait for.
+inline SlotSet& overtaken(Context& x) { return *reinterpret_cast<SlotSet*>(x.wakes + 2); }
+
 inline u32 slot_of_buffer(const Context& x, u32 buffer) {
     return static_cast<u32>(x.s->channels.count) + buffer;
 }
 inline u32 slot_of_port(const Context& x, u32 port) {
     return static_cast<u32>(x.s->channels.count) + x.s->buffers + port;
 }
+
+inline void channel_overtaken(Context& x, u32 slot) {
+    if (x.wheel[slot].head) overtaken(x).add(slot);
+}
+inline void buffer_overtaken(Context& x, u32 buffer) {
+    channel_overtaken(x, slot_of_buffer(x, buffer));
+}
+inline void port_overtaken(Context& x, u32 port) { channel_overtaken(x, slot_of_port(x, port)); }
+
 inline u32 slots_in_use(const Context& x) { return slot_of_port(x, x.s->ports); }
 
 inline void flight_add(Context& x, Message& item, u64 tick, u32 slot) {

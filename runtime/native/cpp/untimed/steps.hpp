@@ -152,6 +152,7 @@ inline void step_begin(Context& x) {
     x.s->engine.now++;
     x.s->engine.running = 1;
     woken(x) = 0;
+    overtaken(x) = {};
 }
 
 inline void step_end(Context& x, const StepRules& rules) {

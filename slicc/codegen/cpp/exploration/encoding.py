@@ -228,8 +228,6 @@ def _bodies(machine: ir.Machine, refusals: Refusals) -> None:
                 asked[name] = None
             case ir.ControllerValue(field=field) if field.value in _BY_NUMBER:
                 asked[field.value] = None
-            case ir.Enqueue(bypass=bypass) if bypass is not None:
-                refusals.unknown.append(f"messages of {machine.name} that overtake in order")
             case ir.Assert(condition=condition) if compares_times(condition):
                 refusals.timed = [machine.name]
             case _:

@@ -242,6 +242,8 @@ inline void model_apply(Model& m, Choice choice) {
         found(m.agents, FOUND_TWO_WRITERS, NIL, NIL, 0);
     if (m.agents.out_of_tokens) m.refused = "more than 62 values at a time";
     if (s.pool.name) m.refused = "the room for messages and records";
+    if (overtaken(m.x).meets(m.agents.rules.order))
+        m.refused = "a message that need not wait for those before it, in a buffer with order";
 }
 
 inline bool anything_outstanding(const Agents& a) {
