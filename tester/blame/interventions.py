@@ -51,7 +51,7 @@ def changes(protocol: LoadedProtocol, cell: Cell) -> Iterator[Change]:
     kind = protocol.info.machine(machine)
     row = kind.TRANSITIONS.get((state, event))
     if row is None:
-        for of, other in _same_event(kind, state, event):
+        for of, other in _of_like_states_first(kind, state, event):
             words = f"as in {kind.STATES.name_of(of)}"
             yield Change(cell, words, other, False, (machine, of, event))
         return
@@ -143,6 +143,24 @@ def _same_event(machine: type[Controller], state: int, event: int) -> list[tuple
     """Rows for an event in other states."""
     table = machine.TRANSITIONS.items()
     return [(of, other) for (of, on), other in table if on == event and of != state]
+
+
+def _of_like_states_first(
+    machine: type[Controller], state: int, event: int
+) -> list[tuple[int, Transition]]:
+    """Rows for an event in other states, those first whose states do the same as this one for most
+    events: the row that is missing is most often like theirs."""
+
+    def does(of: int, on: int) -> tuple[object, ...] | None:
+        row = machine.TRANSITIONS.get((of, on))
+        return None if row is None else (row.actions, row.stalls)
+
+    def differing(of: int) -> int:
+        mine, theirs = ([does(each, on) for on in events] for each in (state, of))
+        return sum(one is None or one != two for one, two in zip(mine, theirs, strict=True))
+
+    events = range(machine.EVENTS.NUM)
+    return sorted(_same_event(machine, state, event), key=lambda row: differing(row[0]))
 
 
 def _other_rows(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tester.blame.interventions import Change, changes, passes_with
 from tests.tester.native.equality import loaded
 from tests.tester.shrink.failing import failing
@@ -64,3 +66,18 @@ def test_a_row_that_is_not_there_is_that_of_another_state() -> None:
     for change in found:
         assert change.row is machine.TRANSITIONS[change.source[1:]]
         assert change.words.startswith("as in ")
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "like"),
+    [("MI_A", "Store", "SI_A"), ("SM_A", "FwdGetM", "IM_A"), ("IM_AD", "Replacement", "SM_AD")],
+)
+def test_a_missing_row_is_first_that_of_the_state_that_does_most_alike(
+    state: str, event: str, like: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of M and of SM_A, M was named: it is declared first."""
+    machine = loaded("MSI").info.machine("L1Cache")
+    cell = machine.STATES.members().index(state), machine.EVENTS.members().index(event)
+    monkeypatch.delitem(machine.TRANSITIONS, cell)
+    first = next(changes(loaded("MSI"), ("L1Cache", *cell)))
+    assert first.words == f"as in {like}"
