@@ -22,6 +22,7 @@ from runtime.system.builder import build_system
 from runtime.system.system import System
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.coverage import Coverage
+from tester.campaign.drawing.known_defects import resembling
 from tester.campaign.drawing.leg import Legs, PlannedLeg
 from tester.campaign.drawing.options import Options
 from tester.campaign.drawing.profile_schedule import Turn
@@ -359,6 +360,7 @@ class Campaign:
         from tester.campaign.relaxations import relaxed
 
         failure = self.with_history(leg, first, finding)
+        failure.known = resembling(first.place, self.protocol, self.options.avoid)
         # A runaway takes so long that its verdict must not wait for five more.
         if finding.verdict is not Verdict.RUNAWAY:
             failure.easier = relaxed(leg, self.protocol, self.failure_of, finding.headline)

@@ -57,6 +57,8 @@ class Failure:
     """The command that reproduces it."""
     easier: Sequence[str] = ()
     """Whether the leg passes in systems that ask less of the protocol."""
+    known: Sequence[str] = ()
+    """Known defects that it may be."""
     least: Sequence[str] = ()
     """The least that fails in the same way, as `tester.shrink` found it."""
     small: Failure | None = None
@@ -100,6 +102,7 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     else:
         blocks.append(("likely cause", _wrapped(causes)))
     blocks.append(("agents", _agents(blocks, (failure.small or failure).run.program)))
+    blocks.append(("known defects", _wrapped(failure.known)))
     blocks.append(("in an easier system", _wrapped(failure.easier)))
     blocks.append(("run it again", [failure.reproduce] if failure.reproduce else []))
     text: list[str] = []

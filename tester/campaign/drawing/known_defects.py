@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import structs
 
+from protocols.known_defects import may_show
 from protocols.loader import LoadedProtocol
 from runtime.description import DefectDescription, SystemDescription
 from runtime.prng import Prng
@@ -21,6 +22,30 @@ def avoided_defects(
         if defect.called in avoid or not (known_defects or defect.called in attack)
     ]
     return [*there, *(defect for defect in protocol.absent_defects if defect.called in avoid)]
+
+
+def resembling(place: str, protocol: LoadedProtocol, avoid: Collection[str]) -> list[str]:
+    """What a report says of a failure at ``place``, a transition: of known defects that fail there
+    and are not kept out of the way, because the text of their transitions is another one. They may
+    be in it all the same, and hide what its author changed."""
+    return [
+        f"this may be {defect.called}: {_described(defect)}. The transitions around it are not "
+        "those that it is known of, so it is not kept out of the way. "
+        f"--avoid {defect.called} does that"
+        for defect in protocol.absent_defects
+        if place in {*map(_cell, defect.needs), *defect.lacks}
+        and defect.called not in avoid
+        and may_show(structs.replace(defect, same=""), protocol.info)
+    ]
+
+
+def _described(defect: DefectDescription) -> str:
+    return f"{defect.what} ({defect.where})" if defect.where else defect.what
+
+
+def _cell(needed: str) -> str:
+    """``Machine.STATE.EVENT`` of a needed transition, which may name an action, too."""
+    return ".".join(needed.split(".")[:3])
 
 
 def one_way(defect: DefectDescription, prng: Prng) -> DefectDescription:

@@ -12,17 +12,20 @@ from msgspec.structs import replace
 
 from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol
-from runtime.description import SystemDescription, load_description
+from runtime.description import DefectDescription, SystemDescription, load_description
 from tester.campaign.campaign import Campaign
-from tester.campaign.drawing.known_defects import avoided
+from tester.campaign.drawing.known_defects import avoided, resembling
 from tester.campaign.drawing.options import Options
 from tester.cli.options.run import RunOptions
 from tester.cli.verbs.run import drawn_options, run
+from tester.diagnosis.failure_report import render
 from tester.errors import ConfigError
 from tester.execution.handover import agents_of
+from tester.execution.leg import LegRun
 from tester.program.program import BARE, FETCH, GLC, SLC, STORE
 from tests.sampling import sampled
 from tests.tester.native.solo import write
+from tests.tester.shrink.failing import failing
 
 WRITTEN = """
 [machine.DMA]
@@ -115,6 +118,47 @@ def test_one_that_a_text_cannot_have_is_avoided_on_request(tmp_path: Path) -> No
     assert {leg.machines["Directory"].count for leg in legs} >= {1, 2}
     legs = descriptions(loaded, avoid=("two-directories",))
     assert {leg.machines["Directory"].count for leg in legs} == {1}
+
+
+def changed(lacks: str, directory: Path) -> LoadedProtocol:
+    """MI with a known defect that another text has, and the row that it lacks gone."""
+    like = f'lacks = ["{lacks}"]\nsame = "0123456789ab"\nname = "two-directories"'
+    path = directory / "MI.toml"
+    path.write_text(WRITTEN.replace('name = "two-directories"', like))
+    return load_protocol("MI", system=path)
+
+
+def test_a_failure_where_a_known_defect_fails_names_it(tmp_path: Path) -> None:
+    """Any change of a state's rows switched the avoidance off, and the find was taken for the
+    change's."""
+    lacks = "Directory.I.Memory_Ack"
+    loaded = changed(lacks, tmp_path)
+    assert [defect.name for defect in loaded.absent_defects] == ["two-directories"]
+    [hint] = resembling(lacks, loaded, ())
+    assert hint.startswith("this may be two-directories: two directories get in each other's way")
+    assert hint.endswith("--avoid two-directories does that")
+    assert not resembling(lacks, loaded, ("two-directories",))
+    assert not resembling("Directory.I.Memory_Data", loaded, ())
+    assert not resembling("Directory.I.GETX", changed("Directory.I.GETX", tmp_path), ()), (
+        "it is there"
+    )
+
+
+def test_a_report_has_what_is_known_of_its_place(tmp_path: Path) -> None:
+    broken = failing(tmp_path, "mi-late-putx-not-expected")
+    place = "Directory.MI.PUTX_NotOwner"
+    known = DefectDescription(
+        name="late-putx", what="a late PUTX has no row", lacks=(place,), same="0123456789ab"
+    )
+    protocol = dataclasses.replace(broken.protocol, absent_defects=(known,))
+    for avoid in ((), ("late-putx",)):
+        campaign = Campaign(protocol, Options(1, 4000, avoid=avoid))
+        run, finding = campaign.run_leg(broken.leg)
+        assert isinstance(run, LegRun)
+        assert finding is not None
+        assert run.place == place
+        text = render(campaign.explain(broken.leg, run, finding))
+        assert ("known defects\n  this may be late-putx: " in text) == (not avoid)
 
 
 @pytest.mark.parametrize(
