@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from runtime.errors import ErrorKind, ProtocolError
 from runtime.types.atomic_op import AtomicKind as AtomicKind
 from runtime.types.atomic_op import AtomicOp as AtomicOp
+from runtime.types.enumeration import NO_VALUE
 from runtime.types.enumerations import MachineType
 from runtime.types.integers import divide as divide
 from runtime.types.integers import int32 as int32
@@ -62,7 +63,9 @@ class MachineID:
             raise AttributeError(name)
 
     def not_in_system(self) -> ProtocolError:
-        return ProtocolError(ErrorKind.INDEX_RANGE, f"{self!r} is not part of the system")
+        unset = MachineType.name_of(self.type) == NO_VALUE
+        named = "a machine that nothing has set" if unset else repr(self)
+        return ProtocolError(ErrorKind.INDEX_RANGE, f"{named} is not part of the system")
 
     def __repr__(self) -> str:
         return f"{MachineType.name_of(self.type)}-{self.num}"

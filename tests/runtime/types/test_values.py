@@ -15,6 +15,7 @@ from runtime.types.messages import MachineType, bitSelect, log2, maskLowOrderBit
 from runtime.types.values import (
     BoolVec,
     DataBlock,
+    MachineID,
     NetDest,
     Set,
     WriteMask,
@@ -154,6 +155,13 @@ def test_a_destination_must_exist() -> None:
         NetDest().add(topology.machine_id(MachineType.Cache, 2))
     assert caught.value.kind is ErrorKind.INDEX_RANGE
     assert topology.machine_id(MachineType.Cache, 2) is topology.machine_id(MachineType.Cache, 2)
+
+
+def test_a_machine_that_nothing_has_set_is_called_so() -> None:
+    """It was "<no value>-0": the owner field of an entry that an unblock forgot to record."""
+    words = "a machine that nothing has set is not part of the system"
+    with pytest.raises(ProtocolError, match=words):
+        NetDest().add(MachineID(MachineType.NUM, 0))
 
 
 def test_sets_know_their_universe() -> None:
