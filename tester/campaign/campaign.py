@@ -360,7 +360,8 @@ class Campaign:
         from tester.campaign.relaxations import relaxed
 
         failure = self.with_history(leg, first, finding)
-        failure.known = resembling(first.place, self.protocol, self.options.avoid)
+        undefined = finding.verdict is Verdict.UNDEFINED_TRANSITION
+        failure.known = resembling(first.place, undefined, self.protocol, self.options.avoid)
         # A runaway takes so long that its verdict must not wait for five more.
         if finding.verdict is not Verdict.RUNAWAY:
             failure.easier = relaxed(leg, self.protocol, self.failure_of, finding.headline)

@@ -24,28 +24,38 @@ def avoided_defects(
     return [*there, *(defect for defect in protocol.absent_defects if defect.called in avoid)]
 
 
-def resembling(place: str, protocol: LoadedProtocol, avoid: Collection[str]) -> list[str]:
-    """What a report says of a failure at ``place``, a transition: of known defects that fail there
-    and are not kept out of the way, because the text of their transitions is another one. They may
-    be in it all the same, and hide what its author changed."""
+def resembling(
+    place: str, undefined: bool, protocol: LoadedProtocol, avoid: Collection[str]
+) -> list[str]:
+    """What a report says of a failure at ``place``, a transition, ``undefined`` or not: of known
+    defects that fail so and are not kept out of the way, because the text of their transitions is
+    another one. They may be in it all the same, and hide what its author changed."""
     return [
         f"this may be {defect.called}: {_described(defect)}. The transitions around it are not "
         "those that it is known of, so it is not kept out of the way. "
         f"--avoid {defect.called} does that"
         for defect in protocol.absent_defects
-        if place in {*map(_cell, defect.needs), *defect.lacks}
+        if _fails_at(defect, place, undefined)
         and defect.called not in avoid
         and may_show(structs.replace(defect, same=""), protocol.info)
     ]
 
 
+def _fails_at(defect: DefectDescription, place: str, undefined: bool) -> bool:
+    """Whether a defect fails in this transition. What it lacks in some states it may lack in
+    others."""
+    if undefined:
+        return _without_state(place) in {_without_state(cell) for cell in defect.lacks}
+    return place in {".".join(needed.split(".")[:3]) for needed in defect.needs}
+
+
+def _without_state(cell: str) -> tuple[str, ...]:
+    machine, _, *event = cell.split(".")
+    return machine, *event
+
+
 def _described(defect: DefectDescription) -> str:
     return f"{defect.what} ({defect.where})" if defect.where else defect.what
-
-
-def _cell(needed: str) -> str:
-    """``Machine.STATE.EVENT`` of a needed transition, which may name an action, too."""
-    return ".".join(needed.split(".")[:3])
 
 
 def one_way(defect: DefectDescription, prng: Prng) -> DefectDescription:

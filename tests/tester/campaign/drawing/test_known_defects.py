@@ -134,14 +134,15 @@ def test_a_failure_where_a_known_defect_fails_names_it(tmp_path: Path) -> None:
     lacks = "Directory.I.Memory_Ack"
     loaded = changed(lacks, tmp_path)
     assert [defect.name for defect in loaded.absent_defects] == ["two-directories"]
-    [hint] = resembling(lacks, loaded, ())
+    [hint] = resembling(lacks, True, loaded, ())
     assert hint.startswith("this may be two-directories: two directories get in each other's way")
     assert hint.endswith("--avoid two-directories does that")
-    assert not resembling(lacks, loaded, ("two-directories",))
-    assert not resembling("Directory.I.Memory_Data", loaded, ())
-    assert not resembling("Directory.I.GETX", changed("Directory.I.GETX", tmp_path), ()), (
-        "it is there"
-    )
+    assert resembling("Directory.M.Memory_Ack", True, loaded, ()) == [hint], "in another state"
+    assert not resembling(lacks, True, loaded, ("two-directories",))
+    assert not resembling(lacks, False, loaded, ())
+    assert not resembling("Directory.I.Memory_Data", True, loaded, ())
+    there = "Directory.I.GETX"
+    assert not resembling(there, True, changed(there, tmp_path), ())
 
 
 def test_a_report_has_what_is_known_of_its_place(tmp_path: Path) -> None:
