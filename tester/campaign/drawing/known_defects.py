@@ -10,6 +10,7 @@ from protocols.known_defects import may_show
 from protocols.loader import LoadedProtocol
 from runtime.description import DefectDescription, SystemDescription
 from runtime.prng import Prng
+from slicc.text.wording import listed
 
 
 def avoided_defects(
@@ -28,16 +29,20 @@ def resembling(
     place: str, undefined: bool, protocol: LoadedProtocol, avoid: Collection[str]
 ) -> list[str]:
     """What a report says of a failure at ``place``, a transition, ``undefined`` or not: of known
-    defects that fail so and are not kept out of the way, because the text of their transitions is
-    another one. They may be in it all the same, and hide what its author changed."""
-    return [
-        f"this may be {defect.called}: {_described(defect)}. The transitions around it are not "
-        "those that it is known of, so it is not kept out of the way. "
-        f"--avoid {defect.called} does that"
+    defects that are not kept out of the way, because the text of their transitions is another one.
+    They may be in it all the same, and hide what its author changed."""
+    there = [
+        defect
         for defect in protocol.absent_defects
-        if _fails_at(defect, place, undefined)
-        and defect.called not in avoid
-        and may_show(structs.replace(defect, same=""), protocol.info)
+        if defect.called not in avoid and may_show(structs.replace(defect, same=""), protocol.info)
+    ]
+    if not there:
+        return []
+    alike = [defect for defect in there if _fails_at(defect, place, undefined)]
+    return [
+        *(f"this may be {defect.called}: {_described(defect)}" for defect in alike),
+        f"not kept out of the way: {listed([defect.called for defect in there])}. The transitions "
+        "there are not those of the text that this is known of. --avoid NAME does it",
     ]
 
 
