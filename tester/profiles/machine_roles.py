@@ -15,7 +15,7 @@ from typing import Final
 from protocols.accepted_requests import Accepted, called_functions
 from runtime.controller.declarations import BufferParameter, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
-from runtime.description import SystemDescription
+from runtime.description import AgentsDescription, SystemDescription
 from runtime.description.inference import DMA as DMA_SEQUENCER
 from runtime.description.inference import REQUESTERS
 from slicc.text.lazy_dataclass import dataclass
@@ -28,7 +28,7 @@ _WRITE_BACK_PARAMETER = "WB"
 _L3_WRITES_PARAMETER = "useL3OnWT"
 SWITCHES = (_WRITE_BACK_PARAMETER, _L3_WRITES_PARAMETER)
 """Parameters of machines that a shape decides."""
-_EVICTIONS_PARAMETER: Final = "send_evictions"
+EVICTIONS_PARAMETER: Final = "send_evictions"
 """Whether a machine says when a line leaves the cache: what load-linked relies on."""
 _NEAREST: Final = {"line": (), "linked": (), "conditional": ("linked",), "far": ("linked",)}
 
@@ -275,7 +275,7 @@ def _switches(
     switches = (
         (roles.second, _WRITE_BACK_PARAMETER, shape.write_back),
         (roles.directories, _L3_WRITES_PARAMETER, shape.l3_writes),
-        (of_processors, _EVICTIONS_PARAMETER, True),
+        (of_processors, EVICTIONS_PARAMETER, True),
     )
     for machines, switch, value in switches:
         for name in machines:
@@ -301,6 +301,8 @@ def atomic_ways(
     for name, kind in agent_kinds(description).items():
         group = description.agents[name]
         known = accepted.get(group.requester, Accepted()).ways - set(group.without)
+        if not _evictions_said(group, description):
+            known -= {"linked", "conditional"}
         wanted = (shape.atomics, *_NEAREST[shape.atomics])
         way = next((way for way in wanted if way in known), "line")
         if kind == "cpu" and way != "line":
@@ -319,8 +321,15 @@ def loads_ahead(
         for group in (description.agents[name],)
         if kind == "cpu"
         and "ahead" not in group.without
+        and _evictions_said(group, description)
         and "linked" in accepted.get(group.requester, Accepted()).ways
     }
+
+
+def _evictions_said(group: AgentsDescription, description: SystemDescription) -> bool:
+    """Whether the machine of a completed description is not told to keep evictions to itself."""
+    machine = description.machines[description.requesters[group.requester].machine]
+    return machine.parameters.get(EVICTIONS_PARAMETER) is not False
 
 
 def _is_directory(parameter: Parameter | BufferParameter) -> bool:

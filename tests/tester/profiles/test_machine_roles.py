@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from protocols import shipped
-from protocols.loader import load_protocol
+from protocols import DIRECTORY, shipped
+from protocols.loader import LoadedProtocol, load_protocol
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.cli.options.run import RunOptions
 from tester.cli.verbs.run import run
 from tester.profiles.machine_roles import undriven
 from tests.planted.bug import PROTOCOLS
+
+EVICTION = "sequencer.evictionCallback(address);"
 
 ONLY_PROCESSORS = """
 [machine.L1Cache]
@@ -76,3 +81,34 @@ def test_a_run_says_which_machine_did_nothing(
     driver.write_text(f'{driver.read_text(encoding="utf-8")}include "L3.sm";\n')
     assert run(RunOptions(protocol=str(driver), episodes=30, seed=1, quiet=True)) == 0
     assert capsys.readouterr().out.endswith("; without L3Cache: no transition was executed there\n")
+
+
+def told_to_say_evictions(directory: Path) -> LoadedProtocol:
+    """MSI, whose cache says that a line is gone only where a parameter says so, as gem5's do."""
+    for path in (shipped()["MSI"], *DIRECTORY.glob("MSI*.sm")):
+        shutil.copy(path, directory)
+    cache = directory / "MSI-cache.sm"
+    text = cache.read_text()
+    for old, new in (
+        ("    Sequencer * sequencer;\n", "    Sequencer * sequencer;\n    bool send_evictions;\n"),
+        (EVICTION, f"if (send_evictions) {{ {EVICTION} }}"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    cache.write_text(text)
+    return load_protocol(str(directory / "MSI.slicc"))
+
+
+def test_who_is_not_told_of_evictions_keeps_no_value_and_no_reservation(tmp_path: Path) -> None:
+    """With `send_evictions` false a right protocol was said to keep old values."""
+    protocol = told_to_say_evictions(tmp_path)
+    path = "machine.L1Cache.parameters.send_evictions"
+    for said in (True, False):
+        options = Options(1, 3000, assignments={} if said else {path: False})
+        plans = [Campaign(protocol, options).plan(number) for number in range(24)]
+        drawn = [plan.leg.description for plan in plans]
+        for description in drawn:
+            assert description.machines["L1Cache"].parameters["send_evictions"] is said
+        processors = [description.requesters["cpu"] for description in drawn]
+        assert any(each.ahead for each in processors) == said
+        assert any(each.atomics == "linked" for each in processors) == said
