@@ -18,9 +18,11 @@ from runtime.description.inference import complete
 from tester.campaign.drawing.known_defects import avoided
 from tester.campaign.drawing.system import outline
 from tester.errors import ConfigError
-from tester.profiles.machine_roles import Roles, find_roles
+from tester.profiles.machine_roles import EVICTIONS_PARAMETER, Roles, find_roles
 
 _OWN_STEPS: Final = frozenset({"count", "sets", "ways"})
+_RELIED_ON: Final = frozenset({EVICTIONS_PARAMETER})
+"""What processors must be able to rely on: without it a right protocol fails as well."""
 
 _Sizes = tuple[frozenset[str], tuple[tuple[str, object], ...]]
 _Setting = tuple[tuple[str, ...], object]
@@ -99,7 +101,7 @@ class UsualSystems:
         return [
             (path, value)
             for path, value in _differences(mine, theirs)
-            if path not in kept and path[-1] not in _OWN_STEPS
+            if path not in kept and path[-1] not in _OWN_STEPS | _RELIED_ON
         ]
 
 

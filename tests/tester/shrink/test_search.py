@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import shape_errors
 from tester.program.program import Program
@@ -18,6 +20,8 @@ from tester.shrink.search import DoesNotFail, Shrinker, Shrunk
 from tester.shrink.simpler_programs import program_steps
 from tester.shrink.simpler_systems import system_steps
 from tester.shrink.trials import ParallelTrials, Trials, derived
+from tester.shrink.usual_systems import UsualSystems
+from tests.tester.profiles.test_machine_roles import told_to_say_evictions
 from tests.tester.shrink.failing import Failing, failing
 
 
@@ -178,3 +182,13 @@ def test_an_undefined_pair_keeps_its_place(tmp_path: Path) -> None:
     found = undefined.shrunk()
     assert found.kind.startswith("undefined-transition Directory.")
     assert undefined.campaign.failure_of(found.leg) == found.kind
+
+
+def test_shrinking_leaves_evictions_said(tmp_path: Path) -> None:
+    """The least leg of a fault failed without the fault as well: it had `send_evictions` false."""
+    protocol = told_to_say_evictions(tmp_path)
+    usual = UsualSystems(protocol)
+    legs = [Campaign(protocol, Options(1, 3000)).plan(number).leg for number in range(8)]
+    settings = [path for leg in legs for path, _ in usual.settings(leg.description)]
+    assert settings
+    assert not [path for path in settings if path[-1] == "send_evictions"]
