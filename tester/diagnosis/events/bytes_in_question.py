@@ -127,6 +127,12 @@ class Copies:
         self._existed = left
         return gone
 
+    @property
+    def exist(self) -> bool:
+        """Whether there was a copy of the expected bytes after the last transition. Zeros are no
+        copy for sure: a new entry has them, too."""
+        return self._existed and self._bytes.expected & self._bytes.wrong != 0
+
     def _everywhere(self) -> list[int]:
         return [value for places in self._values.values() for value in places.values()]
 

@@ -73,6 +73,7 @@ class History:
         self._system: Any = None
         self._tap: MessageTap | None = None
         self._copies = Copies(failed, line_size) if failed.followed else None
+        self._last_copies: list[Transition] = []
         self._line_mask = -line_size
         self._events: deque[Event] = deque(maxlen=rows)
         self._count = 0
@@ -191,7 +192,18 @@ class History:
             messages = [each.message for each in taken]
             new.data, new.touched = self._copies.after(controller, messages)
             new.last_copy = self._copies.last_copy_went(self._system, messages)
+            self._note_last_copy(new, self._copies.exist)
         return taken
+
+    def _note_last_copy(self, new: Transition, exist: bool) -> None:
+        """Copies that are there again were not gone: a processor takes its store from the queue
+        of its requests, and writes the bytes when the line has come."""
+        if exist:
+            for each in self._last_copies:
+                each.last_copy = False
+            self._last_copies.clear()
+        if new.last_copy:
+            self._last_copies.append(new)
 
     def _note_transaction(self, new: Transition, controller: Any) -> None:
         place = new.who, new.line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from tester.execution.events import Verdict
 from tester.execution.leg import LegRun
 from tests.planted.bugs import BY_NAME
 from tests.sampling import sampled
+from tests.tester.profiles.test_machine_roles import told_to_say_evictions
 
 
 def test_a_message_says_what_its_sender_set() -> None:
@@ -173,6 +175,27 @@ def test_the_row_after_which_the_expected_bytes_are_nowhere(tmp_path: Path) -> N
     assert re.match(
         r"no copy of the expected bytes is left after \w+\.\w+\.\w+ \[MSI-\w+\.sm:\d+\]", first
     )
+
+
+def test_bytes_that_are_there_in_the_end_were_never_gone(tmp_path: Path) -> None:
+    """A processor's store was said to be the last copy of its bytes, which it takes from the queue
+    of its requests before the line has come."""
+    protocol = told_to_say_evictions(tmp_path)
+    campaign = Campaign(protocol, Options(1, 4000, "coherence", leg_episodes=40))
+    for number in range(4, 12):
+        leg = campaign.plan(number).leg
+        silent = leg.description.override({"machine.L1Cache.parameters.send_evictions": False})
+        leg = replace(leg, description=silent)
+        run, finding = campaign.run_leg(leg)
+        if finding is None or "the value was kept" not in finding.headline:
+            continue
+        assert isinstance(run, LegRun)
+        events = campaign.with_history(leg, run, finding).history.events
+        held = [each.number for each in events if " expected]" in each.change]
+        assert held
+        assert not [each for each in events if each.last_copy and each.number < held[-1]]
+        return
+    raise AssertionError("no leg fails")
 
 
 def test_a_port_that_fails_names_its_message(tmp_path: Path) -> None:
