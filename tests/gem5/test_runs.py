@@ -99,3 +99,24 @@ def test_known_defects_are_real(gem5_root: Path, name: str) -> None:
         if not missing:
             return
     pytest.fail(f"160 legs do not show {', '.join(sorted(missing))}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["MESI_Two_Level", "MESI_Three_Level"])
+def test_loads_of_one_port_share_a_stale_answer(gem5_root: Path, name: str) -> None:
+    protocol = loaded(gem5_root / DRIVERS[name])
+    shared = {"processor_threads": 3, "units": 4, "peek_percent": 100, "delays": "stragglers"}
+    defect = "load-overtaken-by-invalidation"
+    for attack, kinds in (((), {""}), ((defect,), {"", "wrong-value"})):
+        options = Options(
+            1,
+            1 << 20,
+            "line-duel",
+            fixed={**shared, "instruction_percent": 50},
+            leg_episodes=60,
+            assignments={"agents.cpu.without": ("ahead", "conditional")},
+            attack=attack,
+        )
+        campaign = Campaign(protocol, options, native_engine(protocol))
+        legs = [campaign.plan(number).leg for number in range(500)]
+        assert set(campaign.failures_of(legs)) == kinds
