@@ -130,7 +130,8 @@ USES = {
           cache_entry.flags.resize(size + 1);
           if (size > 70) {
             assert(countBoolVec(cache_entry.flags) == size - 2);
-            cache_entry.flags.resize(3); cache_entry.numbers.clear(); }""",
+            cache_entry.flags.resize(3); cache_entry.flags.at(2) := false;
+            cache_entry.numbers.clear(); }""",
         load="""
           int length := cache_entry.flags.size();
           assert(cache_entry.flags.at(length - 1) == false);
