@@ -26,6 +26,7 @@ BUGS: Final[tuple[Bug, ...]] = (
     *RESOURCE_BUGS,
 )
 ELUSIVE: Final = {
+    "msi-replaced-copy-is-not-reported": "a line read ahead that is replaced before a store",
     "apu-old-write-meets-a-reader": "a load of a pair between an older write and its answer",
     "apu-line-of-a-pair-covers-dirty-bytes": "a TCC that answers a probe before the line's owner",
     "apu-writer-misses-dirty-bytes": "a store of the GPU between a processor's load and store",

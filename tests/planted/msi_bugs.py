@@ -177,4 +177,12 @@ MSI_BUGS: Final = (
         (Edit("lc_loseCopy;", "", "transition(SM_AD, Inv, IM_AD)"),),
         ATOMIC | VALUE,
     ),
+    Bug(
+        "msi-replaced-copy-is-not-reported",
+        BugClass.STALE_L1,
+        _CACHE,
+        "A processor is not told that a line that it may have read ahead is replaced.",
+        (Edit("lc_loseCopy;", "", "transition(S, Replacement, SI_A)"),),
+        VALUE,
+    ),
 )

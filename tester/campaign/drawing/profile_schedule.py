@@ -91,6 +91,17 @@ _TWO_FRAMES: Final = {
     "instruction_percent": 50,
 }
 """Lines are given up and asked for again while answers to the eviction are under way."""
+_SHARED_PORTS: Final = {
+    "units": 2,
+    "processor_threads": 3,
+    "l1_sets": 2,
+    "l1_ways": 1,
+    "peek_percent": 100,
+    "chase_percent": 100,
+}
+"""What a processor keeps, a value or a reservation, is lost when its line is replaced for another
+processor of the same cache: the machine must report that, too. Two caches are enough for it, and
+with more the last of so many processors in one set waits long."""
 _ONE_SLOT: Final = Turn("hot-ping-pong", {"units": 16, "send_slots": 1})
 """Owners that cannot answer in time: what they owe is overtaken by what was asked for later."""
 _OWNERS_AND_ENGINES: Final = Turn("hot-ping-pong", {**_TWO_FRAMES, "dmas": 2})
@@ -105,12 +116,14 @@ _CPU_ROTATION: Final = (
     *[Turn("set-conflict")] * 2,
     _OWNERS_AND_ENGINES,
     _ONE_SLOT,
-    *[Turn("set-conflict", _TWO_FRAMES)] * 3,
+    *[Turn("set-conflict", _TWO_FRAMES)] * 2,
+    *[Turn("set-conflict", _SHARED_PORTS)] * 2,
+    Turn("line-duel", _SHARED_PORTS),
     *[Turn("line-duel")] * 2,
     Turn("line-duel", _TWO_FRAMES),
     _OWNERS_AND_ENGINES,
     *_ALONE,
-    *[Turn("set-conflict", {"dmas": 3})] * 2,
+    Turn("set-conflict", {"dmas": 3}),
     *[Turn("replacement")] * 2,
     *[Turn("system")] * 2,
     *[Turn("scarcity")] * 2,

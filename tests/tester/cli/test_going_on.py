@@ -19,7 +19,7 @@ from tests.sampling import sampled
 
 def going_on(main: Path, output: Path, episodes: int, **more: Any) -> RunOptions:
     """Of a run that goes on after failures."""
-    given = {"seed": 1, "leg_episodes": 20, "no_shrink": True, **more}
+    given = {"seed": 2, "leg_episodes": 20, "no_shrink": True, **more}
     return RunOptions(protocol=str(main), output=output, episodes=episodes, go_on=True, **given)
 
 

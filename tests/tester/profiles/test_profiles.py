@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,14 @@ from runtime.description.inference import complete
 from runtime.description.parts import MAX_COUNT, MAX_LANES, MAX_WAVEFRONTS
 from runtime.prng import Prng
 from tester import limits
+from tester.campaign.campaign import Campaign
+from tester.campaign.drawing.options import Options
 from tester.campaign.drawing.profile_schedule import rotation, turn_of_leg
 from tester.errors import ConfigError
 from tester.generator.generator import generate_program
 from tester.profiles import limited_resources, machine_roles, profiles, special_profiles
 from tester.program.verifier import verify
+from tests.planted.bugs import BY_NAME
 from tests.sampling import sampled
 from tests.tester.programs import Execution, cpu, gpu
 
@@ -144,6 +148,20 @@ def test_a_bus_has_turns_of_its_own() -> None:
     assert all(turn in rotation(False, True) for turn in rotation(False))
     with_bus, without = (load_protocol(name).description for name in ("MSI_Snoop", "MSI"))
     assert machine_roles.has_bus(with_bus) and not machine_roles.has_bus(without)
+
+
+def test_processors_share_ports_in_some_turns(tmp_path: Path) -> None:
+    """A value that one of them keeps is stale once the line is replaced for another one of them,
+    which the cache must report."""
+    shared = (turn for turn in rotation(False) if turn.pinned.get("processor_threads", 1) == 3)
+    turns = {turn.profile: turn for turn in shared}
+    assert set(turns) == {"set-conflict", "line-duel"}
+    protocol = load_protocol(str(BY_NAME["msi-replaced-copy-is-not-reported"].plant(tmp_path)))
+    for profile, turn in turns.items():
+        campaign = Campaign(protocol, Options(1, 1000, profile, fixed=turn.pinned))
+        legs = [campaign.plan(number).leg for number in range(10)]
+        findings = [campaign.run_leg(leg)[1] for leg in legs]
+        assert any(found and "the value was kept" in found.headline for found in findings)
 
 
 def test_system_legs_are_many_and_short() -> None:
