@@ -12,7 +12,7 @@ _EDITS: Final = {
     "MI-msg.sm": [('The line (PUTX only)";', " Cycles Sent;")],
     "MI-cache.sm": [
         ('The line, until it is forwarded";', " Cycles Begun;"),
-        ('constructor="m_number_of_TBEs";', " Cycles LastBegun;"),
+        ('constructor="m_number_of_TBEs";', " Cycles LastBegun; OBJECTS"),
         ("tbe.DataBlk := cache_entry.DataBlk;", " tbe.Begun := curCycle(); STATEMENT"),
         ("MessageSizeType:Writeback_Data;", " out_msg.Sent := tbe.Begun;"),
         ("b_issuePutx;", " t_remember;"),
@@ -23,14 +23,16 @@ _EDITS: Final = {
 """By file: what stands once and what comes behind it."""
 
 
-def with_times(directory: Path, statement: str = "") -> Path:
-    """The driver of the protocol; ``statement`` stands where a TBE is allocated."""
+def with_times(directory: Path, statement: str = "", objects: str = "") -> Path:
+    """The driver of the protocol; ``statement`` stands where a TBE is allocated, ``objects`` are
+    declared in the cache."""
     for file in (ROOT / "protocols").glob("MI[-.]*"):
         shutil.copy(file, directory)
     for name, edits in _EDITS.items():
         text = (directory / name).read_text()
         for old, more in edits:
             assert old in text
-            text = text.replace(old, old + more.replace("STATEMENT", statement), 1)
+            more = more.replace("STATEMENT", statement).replace("OBJECTS", objects)
+            text = text.replace(old, old + more, 1)
         (directory / name).write_text(text)
     return directory / "MI.slicc"

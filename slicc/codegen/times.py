@@ -1,4 +1,4 @@
-"""What is computed of times alone: sums of them and comparisons of these.
+"""What is computed of times and counters alone: sums of them, and comparisons of times.
 
 Invariant: computing what is recognised here changes nothing.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from slicc import ir
 
-TIMES = (ir.ScalarKind.CYCLES, ir.ScalarKind.TICK)
+_TIMES = (ir.ScalarKind.CYCLES, ir.ScalarKind.TICK)
+_COUNTS = (ir.ScalarKind.INT, ir.ScalarKind.UINT32, ir.ScalarKind.UINT64)
 _CLOCK = frozenset(
     {"clockEdge", "curCycle", "curTick", "cyclesToTicks", "ticksToCycles", "zero_time"}
 )
@@ -25,7 +26,12 @@ _COMPARISONS = (
 
 
 def is_time(type_: ir.Type) -> bool:
-    return isinstance(type_, ir.ScalarType) and type_.kind in TIMES
+    return isinstance(type_, ir.ScalarType) and type_.kind in _TIMES
+
+
+def may_measure(type_: ir.Type) -> bool:
+    """Whether an object of a machine may be a time or a counter."""
+    return isinstance(type_, ir.ScalarType) and type_.kind in (*_TIMES, *_COUNTS)
 
 
 def compares_times(condition: ir.Expr) -> bool:
@@ -43,7 +49,8 @@ def compares_times(condition: ir.Expr) -> bool:
 
 
 def only_sums(value: ir.Expr) -> bool:
-    """Whether it is a time made of places and of the clock, and computing it changes nothing."""
+    """Whether it is made of times, of a machine's counters and of the clock, and computing it
+    changes nothing."""
     match value:
         case ir.Binary(operator=operator, left=left, right=right) if operator in _SUMS:
             return only_sums(left) and only_sums(right)
@@ -53,7 +60,9 @@ def only_sums(value: ir.Expr) -> bool:
             return True
         case ir.FieldAccess(receiver=ir.Local() | ir.TransactionValue() | ir.FieldAccess()):
             return is_time(value.type)
-        case ir.MachineObject() | ir.SelfField():
+        case ir.MachineObject():
+            return may_measure(value.type)
+        case ir.SelfField():
             return is_time(value.type)
         case _:
             return False

@@ -195,7 +195,7 @@ def system_lines(found: Exploration) -> Iterator[str]:
     if rules.commuting_steps:
         reductions.append("steps that commute are made in one order")
     if system.times:
-        reductions.append(f"{len(system.times)} fields of times that only measure are no state")
+        reductions.append(f"{len(system.times)} fields that only measure or count are no state")
     if system.timed:
         reductions.append(f"what {listed(system.timed)} asserts of times is not judged")
     if rules.to_rest:

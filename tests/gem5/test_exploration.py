@@ -17,6 +17,7 @@ from tests.gem5.checkout import DRIVERS
 
 pytestmark = pytest.mark.gem5
 RULES = Rules(most_states=1_000_000, bound=1 << 16)
+ALONE = (("machine.CorePair.count", 0),)
 FLUSHES = ("load", "store", "flush")
 CLEAN = {
     "MI_example": (Bounds(), 3_430),
@@ -28,6 +29,14 @@ CLEAN = {
     "MOESI_AMD_Base": (Bounds(caches=1), 1_561),
     "MOESI_CMP_directory": (Bounds(), 68_149),
     "MOESI_CMP_directory with two agents": (Bounds(agents=2, locations=1), 444_265),
+    "GPU_VIPER without processors": (
+        Bounds(caches=1, locations=1, assignments=ALONE),
+        635,
+    ),
+    "GPU_VIPER with two lines": (
+        Bounds(caches=1, lines=2, locations=1, assignments=ALONE),
+        445_410,
+    ),
     "MOESI_hammer": (Bounds(), 12_155),
     "MOESI_hammer with an engine": (Bounds(locations=1, engines=True), 244_851),
     "MOESI_hammer with flushes": (Bounds(locations=1, operations=FLUSHES), 21_064),
@@ -48,7 +57,7 @@ DEFECTS = {
     "MESI_Three_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 22),
     "GPU_VIPER": (Bounds(locations=1), FindingKind.VALUE, 13),
     "GPU_VIPER without processors": (
-        Bounds(caches=2, locations=1, assignments=(("machine.CorePair.count", 0),)),
+        Bounds(caches=2, locations=1, assignments=ALONE),
         FindingKind.VALUE,
         20,
     ),

@@ -179,6 +179,16 @@ def test_times_that_only_measure_make_no_states(tmp_path: Path) -> None:
 
 
 @pytest.mark.explore
+def test_what_a_machine_counts_makes_no_states(tmp_path: Path) -> None:
+    bounds = Bounds(caches=1, lines=2, locations=1)
+    driver = with_times(tmp_path, "Evictions := Evictions + 1;", 'int Evictions, default="0";')
+    found = explore(load_protocol(str(driver), native=True), bounds, SMALL)
+    assert found.conclusion is Conclusion.EXHAUSTED
+    assert found.statistics.states == searched("MI", bounds).statistics.states
+    assert "L1Cache.Evictions" in found.system.times
+
+
+@pytest.mark.explore
 def test_what_is_asserted_of_times_is_judged_where_there_is_time(tmp_path: Path) -> None:
     timed = load_protocol(str(with_times(tmp_path, "assert(tbe.Begun > curCycle());")), native=True)
     found = explore(timed, Bounds(caches=1, lines=2, locations=1), SMALL)

@@ -1,10 +1,10 @@
 """Times that decide nothing, which need not be part of a state: when a request was sent, to measure
-how long it took.
+how long it took. And what a machine counts for nobody but its author.
 
-A field of a time type decides nothing if it is only assigned to such fields, printed, handed to a
-callback of a requester, which counts it, asserted, or compared to decide whether such a field is
-assigned. Assertions of times are not judged where there is no time. Invariant: a use that is not
-understood decides.
+A field of a time type, or a counter of a machine, decides nothing if it is only assigned to such
+fields and printed; a time also if it is handed to a callback of a requester, which counts it,
+asserted, or compared to decide whether such a field is assigned. Assertions of times are not judged
+where there is no time. Invariant: a use that is not understood decides.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import field
 
 from slicc import ir
 from slicc.codegen import body_analysis
-from slicc.codegen.times import compares_times, is_time, only_sums
+from slicc.codegen.times import compares_times, is_time, may_measure, only_sums
 from slicc.text.lazy_dataclass import dataclass
 
 _COUNTING = frozenset({"profileMsgDelay"})
@@ -27,7 +27,8 @@ of its structure."""
 
 
 def idle_times(protocol: ir.Protocol) -> frozenset[Place]:
-    """Fields of structures and objects of machines of a time type that decide nothing."""
+    """Fields of structures of a time type, times and counters of machines: those that decide
+    nothing."""
     uses = _Uses()
     machine_structs = [each for machine in protocol.machines for each in machine.structs]
     structs = (*protocol.structs, *machine_structs)
@@ -46,7 +47,7 @@ def idle_times(protocol: ir.Protocol) -> frozenset[Place]:
         (machine.name, each.name)
         for machine in protocol.machines
         for each in machine.objects
-        if is_time(each.type)
+        if may_measure(each.type)
     ]
     deciding = uses.deciding()
     return frozenset(
@@ -127,7 +128,7 @@ def _place(machine: str, node: ir.Node) -> Place | None:
         case ir.FieldAccess(receiver=receiver, name=name, type=type_) if is_time(type_):
             of = receiver.type
             return (of.ref if isinstance(of, ir.StructType | ir.PointerType) else None, name)
-        case ir.MachineObject(name=name, type=type_) if is_time(type_):
+        case ir.MachineObject(name=name, type=type_) if may_measure(type_):
             return machine, name
         case ir.SelfField(name=name, type=type_) if is_time(type_):
             return None, name

@@ -62,3 +62,25 @@ def test_what_decides_whether_a_deciding_time_is_assigned_decides(tmp_path: Path
         "if (LastBegun == zero_time()) { tbe.Begun := curCycle(); } scheduleEvent(tbe.Begun);"
     )
     assert idle(tmp_path, statement) == {"Sent"}
+
+
+COUNTER = 'int Allocated, default="0"; int Late, default="0"; int Sum;'
+
+
+@pytest.mark.parametrize(
+    ("statement", "counting"),
+    [
+        ("Allocated := Allocated + 1;", {"Allocated", "Late", "Sum"}),
+        ("if (tbe.Begun > LastBegun) { Late := Late + 1; }", {"Allocated", "Late", "Sum"}),
+        ('Sum := Sum + 1; DPRINTF(RubySlicc, "%d", Sum);', {"Allocated", "Late", "Sum"}),
+        ("if (Allocated > 3) { Late := Late + 1; }", {"Late", "Sum"}),
+        ("Allocated := Late; assert(Allocated < 9);", {"Sum"}),
+        ("Allocated := Late / Allocated;", {"Sum"}),
+    ],
+)
+def test_what_a_machine_only_counts_is_no_state(
+    statement: str, counting: set[str], tmp_path: Path
+) -> None:
+    driver = with_times(tmp_path, statement, COUNTER)
+    names = {name for _, name in idle_times(compile_protocol(driver).protocol)}
+    assert names & {"Allocated", "Late", "Sum"} == counting
