@@ -87,7 +87,7 @@ class SmallSystem:
     times: tuple[str, ...]
     """Fields that only measure, which are no part of a state."""
     timed: tuple[str, ...]
-    """Machines that assert something of times, which is not judged."""
+    """Machines and structures that assert something of times, which is not judged."""
     private: frozenset[int]
     """Controllers with caches in which one writer excludes all readers."""
     compares: bool

@@ -200,6 +200,16 @@ def test_what_is_asserted_of_times_is_judged_where_there_is_time(tmp_path: Path)
         assert finding is not None and "assert" in finding.headline
 
 
+def test_what_a_structure_asserts_of_times_is_not_judged_either(tmp_path: Path) -> None:
+    driver = with_times(tmp_path)
+    cache = tmp_path / "MI-cache.sm"
+    field = "Cycles Begun;"
+    method = f"{field} void check() {{ assert(Begun == Begun); }}"
+    cache.write_text(cache.read_text().replace(field, method, 1))
+    system = small_system(load_protocol(str(driver), native=True), Bounds(), symmetry=True)
+    assert system.timed == ("TBE",)
+
+
 def test_a_time_that_decides_is_refused_by_name(tmp_path: Path) -> None:
     driver = with_times(tmp_path, "scheduleEvent(tbe.Begun);")
     with pytest.raises(ConfigError, match=r"it has TBE\.Begun of type Cycles$"):

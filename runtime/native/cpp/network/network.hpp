@@ -106,8 +106,11 @@ inline void channel_send(Context& x, u32 index, NetworkPort& port, Message& mess
     // is no branch.
     const u64 latest = tick > channel.last_arrival ? tick : channel.last_arrival;
     channel.last_arrival = latest & channel.order;
-    if (!bypass) tick = latest;
-    if (UNLIKELY(bypass)) channel_overtaken(x, index);
+    if (UNLIKELY(bypass)) {
+        channel_overtaken(x, index);
+    } else {
+        tick = latest;
+    }
     message.arrival = tick;
     if (UNLIKELY(channel.limited)) {
         message.delivery = DELIVER_TAKE;

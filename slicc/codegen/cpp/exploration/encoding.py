@@ -78,8 +78,8 @@ class Refusals:
     apart by their addresses, and ``ranges``: parameters that do so where they are not 0.
     ``asserted``: where data are asserted to be equal, so that states have to keep them apart.
     ``prefetchers``: those of machines whose parameters say whether they are used. ``times``: what
-    is left out, as it only measures. ``timed``: machines that assert something of times, which is
-    not judged.
+    is left out, as it only measures. ``timed``: machines, and structures with methods, that
+    assert something of times, which is not judged.
     """
 
     unknown: list[str] = field(default_factory=list)
@@ -144,6 +144,8 @@ def encoding(
                 if not _is_left_out((struct.ref, each.name), f"{where}.{each.name}", idle, noted)
             ]
             structs.append(CodedStruct(_full(names, struct.ref), _present(statements)))
+            if _asserts_times(struct.methods):
+                noted.timed.append(where)
     objects = [
         _machine(machine, names, scope.machine.names, idle, refusals[machine.name])
         for machine, scope in zip(protocol.machines, scopes, strict=True)
@@ -228,11 +230,18 @@ def _bodies(machine: ir.Machine, refusals: Refusals) -> None:
                 asked[name] = None
             case ir.ControllerValue(field=field) if field.value in _BY_NUMBER:
                 asked[field.value] = None
-            case ir.Assert(condition=condition) if compares_times(condition):
-                refusals.timed = [machine.name]
             case _:
                 pass
     refusals.numbered += [f"{name} in {machine.name}" for name in asked]
+    if _asserts_times(bodies):
+        refusals.timed.append(machine.name)
+
+
+def _asserts_times(root: object) -> bool:
+    return any(
+        isinstance(node, ir.Assert) and compares_times(node.condition)
+        for node in body_analysis.walk(root)
+    )
 
 
 def _decided(machine: str, made: Decisions, refusals: Refusals) -> None:

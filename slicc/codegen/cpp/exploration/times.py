@@ -1,5 +1,5 @@
-"""Times that decide nothing, which need not be part of a state: when a request was sent, to measure
-how long it took. And what a machine counts for nobody but its author.
+"""Times and counters that decide nothing, which need not be part of a state: when a request was
+sent, to measure how long it took, or how many there were, to print it.
 
 A field of a time type, or a counter of a machine, decides nothing if it is only assigned to such
 fields and printed; a time also if it is handed to a callback of a requester, which counts it,
