@@ -1,14 +1,15 @@
 """Selects the addresses of accesses: locations that no conflicting episode uses at the time.
 
-The lanes of an episode pick locations of their groups; a pick that would conflict is repeated with
-another location, and after the last round the lane sits the action out. Invariant: what a pick
-becomes depends on configuration, seed and the picks before it alone, and is the same with native
-loops and without.
+The lanes of an episode pick locations of their groups; a pick whose location is held is repeated
+with another one, and after the last attempt half of the lanes go to a location that they have
+already and the others sit the action out. Invariant: what a pick becomes depends on configuration,
+seed and the picks before it alone, and is the same with native loops and without.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,14 +18,17 @@ from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, IntArray
 from tester.counter_rng import CounterRng, scaled
 from tester.generator.config import GeneratorConfig
-from tester.generator.conflict_targeting import Targeting, target_conflicts
-from tester.generator.reservation import ROUNDS, LocationRequests, Reservations
+from tester.generator.conflict_targeting import REACH, LatestStores
+from tester.generator.reservation import Claim, Holder
+from tester.generator.unaligned import Shape, Shaping, Unaligned
 from tester.generator.virtual_clock import Timetable
 from tester.program.address_map import AddressMap
 from tester.program.program import INACTIVE
 
 LANE_BITS: Final = 6
 SIZES: Final = np.array((1, 2, 4, 8), np.int64)
+ATTEMPTS: Final = 6
+"""How many locations a lane tries for an action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,17 @@ class Block:
     """First action of each episode, and their number at the end."""
     group: IntArray
     """[E, L] of each lane, INACTIVE for lanes that are off."""
+    shaping: Mapping[int, Shaping]
+    """Which actions get another shape, all of one lane."""
+
+
+class Selected(NamedTuple):
+    """What became of a block."""
+
+    address: IntArray
+    """[A, L] of each lane, INACTIVE where it sits out."""
+    shapes: Mapping[int, Shape]
+    """Of those actions with another shape whose lane does not sit out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +73,58 @@ class _Picks:
     identity: IntArray
 
 
-class AddressSelector:
-    """State between blocks: which lane owns which location."""
+class _Draws(NamedTuple):
+    """What is drawn for a pick, whatever has been taken before."""
 
-    def __init__(self, config: GeneratorConfig, places: AddressMap, prng: Prng) -> None:
+    attempts: tuple[int, ...]
+    """Indices within the locations of its group, in the order in which they are tried."""
+    choices: int
+    """How many of these it may choose from; 0: it sits out."""
+    any: bool
+    """No repetition, hot location or pattern decides which one is tried first."""
+    target: int
+    """How many stores back it targets; -1: none."""
+    returns: bool
+    """Where it is refused, it goes to a location that its lane has already."""
+    own: int
+    """A word: to which one."""
+    inner: int
+    """A word: where it goes inside of its location."""
+
+
+class _Lane(NamedTuple):
+    """What a lane has in the present episode."""
+
+    held: list[int]
+    """Locations, as often as it accesses them."""
+    stored: list[int]
+
+
+class AddressSelector:
+    """State between blocks: who holds which location."""
+
+    def __init__(
+        self, config: GeneratorConfig, places: AddressMap, unaligned: Unaligned, prng: Prng
+    ) -> None:
         self.config: Final = config
         self.map: Final = places
-        self.reservations: Final = Reservations()
+        self._unaligned: Final = unaligned
+        self._claims: Final = [Claim() for _ in places.location_size]
         self._lanes: Final = max(agent.lanes for agent in config.agents)
         self._episode_rng = CounterRng(prng.fork("episode"))
         self._action_rng = CounterRng(prng.fork("action"))
-        self._round_rngs = tuple(CounterRng(prng.fork(f"pick-{i}")) for i in range(ROUNDS))
+        self._attempt_rngs = [CounterRng(prng.fork(f"pick-{i}")) for i in range(1, ATTEMPTS)]
         self._first_rng = CounterRng(prng.fork("first"))
         self._target_rng = CounterRng(prng.fork("chase"))
         self._own_rng = CounterRng(prng.fork("own"))
         self._slot_rng = CounterRng(prng.fork("slot"))
         self._line_start: Final = _line_starts(places)
-        lanes = sum(agent.lanes for agent in config.agents)
-        alive = lanes * sum(config.lengths) // len(config.lengths)
-        self._first_share: Final = max(
-            10, min(100, 50 * len(places.location_size) // max(alive, 1))
-        )
+        self._sizes: Final[list[int]] = places.location_size.tolist()
+        self._addresses: Final[list[int]] = places.location_address.tolist()
+        self._group_first: Final[list[int]] = places.group_first.tolist()
 
-    def addresses(self, block: Block) -> IntArray:
-        """[A, L] the address of each lane, INACTIVE where it sits out."""
+    def select(self, block: Block) -> Selected:
+        """The addresses of a block, whose episodes start after all earlier ones."""
         table, group = block.table, block.group
         episode = np.repeat(np.arange(len(table.agent)), table.length)
         slot = np.flatnonzero((group >= 0)[episode])
@@ -95,18 +138,81 @@ class AddressSelector:
             size=block.kind_of_size[slot_action],
             identity=(block.action[slot_action] << LANE_BITS) | slot_lane,
         )
-        location = self._reserve(block, picks)
-        taken = np.flatnonzero(location >= 0)
-        location, size = location[taken], SIZES[picks.size[taken]]
-        places = self.map.location_size[location] // size
-        inner = self._slot_rng.below(picks.identity[taken] * 2, places) * size
         address = np.full((len(block.action), self._lanes), INACTIVE, np.int64)
-        address.ravel()[slot[taken]] = self.map.location_address[location] + inner
-        return address
+        shapes: dict[int, Shape] = {}
+        latest = LatestStores()
+        rows = zip(
+            *(each.tolist() for each in (picks.action, picks.lane, picks.group)),
+            *(each.tolist() for each in (picks.is_store, picks.size, picks.episode)),
+            self._draws(block, picks),
+        )
+        agents, identities = table.agent.tolist(), table.identity.tolist()
+        starts, holds = table.start.tolist(), table.hold.tolist()
+        present, lanes = 0, [_Lane([], []) for _ in range(self._lanes)]
+        for action, lane, own_group, stores, size, of_episode, drawn in rows:
+            if of_episode != present:
+                latest.end_episode(agents[present])
+                present, lanes = of_episode, [_Lane([], []) for _ in range(self._lanes)]
+            when = identities[present], starts[present], holds[present]
+            holder = Holder(*when, agents[present], lane, stores)
+            target = location = self._target(latest, own_group, size, drawn, holder)
+            if location is None:
+                location = self._free(own_group, drawn, holder)
+            if location is None:
+                location = self._own(lanes[lane], size, drawn, stores)
+            if location is None:
+                continue
+            self._claims[location].hold(holder)
+            lanes[lane].held.append(location)
+            if stores:
+                lanes[lane].stored.append(location)
+                if target is None:
+                    latest.note(own_group, location)
+            inner = _scaled(drawn.inner, self._sizes[location] >> size) << size
+            address[action, lane] = place = self._addresses[location] + inner
+            if action in block.shaping:
+                asked = block.shaping[action]
+                shapes[action] = self._unaligned.grown(asked, place, holder, self._claims)
+        return Selected(address, shapes)
 
-    def _reserve(self, block: Block, picks: _Picks) -> IntArray:
-        """The location of each pick, -1 where the lane sits out."""
-        config, slots = self.config, self._slot_rng
+    def _target(
+        self,
+        latest: LatestStores,
+        group: int,
+        size: int,
+        drawn: _Draws,
+        holder: Holder,
+    ) -> int | None:
+        """The location of a latest store that the pick targets."""
+        if drawn.target < 0 or (stored := latest.back(group, drawn.target)) is None:
+            return None
+        location, other = stored
+        suits = other != holder.agent and self._sizes[location] >= 1 << size
+        return location if suits and self._claims[location].agrees(holder) else None
+
+    def _free(self, group: int, drawn: _Draws, holder: Holder) -> int | None:
+        """Of those that the pick tries, a free location: where it tells most, if it may be any."""
+        first, found = self._group_first[group], None
+        for index in drawn.attempts if drawn.choices else ():
+            claim = self._claims[first + index]
+            if not claim.is_free(holder):
+                continue
+            if not drawn.any or claim.tells(holder):
+                return first + index
+            if found is None:
+                found = first + index
+        return found
+
+    def _own(self, lane: _Lane, size: int, drawn: _Draws, stores: bool) -> int | None:
+        """A location that the lane of a refused pick has already."""
+        own = lane.stored if stores else lane.held
+        if not own or not drawn.choices or not drawn.returns:
+            return None
+        location = own[_scaled(drawn.own, len(own))]
+        return location if self._sizes[location] >= 1 << size else None
+
+    def _draws(self, block: Block, picks: _Picks) -> list[_Draws]:
+        config, slots, own = self.config, self._slot_rng, self._own_rng
         table, number = block.table, block.number
         # Half of the episodes pick among the locations that fit their widest action, so that
         # accesses of different sizes meet in one location.
@@ -117,84 +223,43 @@ class AddressSelector:
         choices = np.where(
             wide & (reach[picks.group, widest] > 0), reach[picks.group, widest], choices
         )
-
         again = slots.percent(picks.identity * 2 + 1, config.repeat_percent)
         back = self._action_rng.below(picks.identity * 8 + 3, number[picks.action])
         source = np.where(again, picks.action - number[picks.action] + back, picks.action)
-        index = self._first_choice(block, picks, source, choices)
-
-        self.reservations.open(table.start, table.hold)
-        location = self.reservations.allocate(
-            LocationRequests(
-                identity=picks.identity,
-                episode=picks.episode,
-                lane=picks.lane,
-                is_store=picks.is_store,
-                first_location=self.map.group_first[picks.group],
-                choices=choices,
-                index=index,
-            ),
-            self._first_share,
-            self._round_rngs,
+        index, any_one = self._first_choice(block, picks, source, choices)
+        attempts = [index] + [rng.below(picks.identity, choices) for rng in self._attempt_rngs]
+        targets = self._target_rng.percent(~table.identity, config.chase_percent)[picks.episode]
+        targets &= self._target_rng.percent(picks.identity * 2, 50)
+        columns = (
+            choices,
+            any_one,
+            np.where(targets, self._target_rng.below(picks.identity * 2 + 1, REACH), -1),
+            own.percent(picks.identity * 2, 50),
+            own.words(picks.identity * 2 + 1),
+            slots.words(picks.identity * 2),
         )
-        pending = np.flatnonzero((location < 0) & (choices > 0))
-        self._return_to_own(picks, location, pending)
-        return self._targeted(table, picks, location)
-
-    def _targeted(self, table: Timetable, picks: _Picks, location: IntArray) -> IntArray:
-        """The locations after some picks were moved to those of other agents' stores."""
-        percent = self.config.chase_percent
-        if not percent:
-            return location
-        rng = self._target_rng
-        targets = rng.percent(~table.identity, percent)[picks.episode]
-        targets &= rng.percent(picks.identity * 2, 50)
-        targeting = Targeting(
-            picks.episode,
-            picks.lane,
-            picks.group,
-            table.agent[picks.episode],
-            picks.is_store,
-            SIZES[picks.size],
-            targets,
-            picks.identity * 2 + 1,
-        )
-        return target_conflicts(location, targeting, self.map.location_size.astype(np.int64), rng)
-
-    def _return_to_own(self, picks: _Picks, location: IntArray, pending: IntArray) -> None:
-        """Move half of the refused picks to a location that their lane owns already."""
-        slots = self._own_rng
-        pending = pending[slots.percent(picks.identity[pending] * 2, 50)]
-        lane_of = (picks.episode << LANE_BITS) | picks.lane
-        for may_use, wants in (
-            (location >= 0, pending[~picks.is_store[pending]]),
-            ((location >= 0) & picks.is_store, pending[picks.is_store[pending]]),
-        ):
-            owned = np.flatnonzero(may_use)
-            owned = owned[np.argsort(lane_of[owned], kind="stable")]
-            low = np.searchsorted(lane_of[owned], lane_of[wants], side="left")
-            high = np.searchsorted(lane_of[owned], lane_of[wants], side="right")
-            some = high > low
-            wants, low, high = wants[some], low[some], high[some]
-            back = owned[low + slots.below(picks.identity[wants] * 2 + 1, high - low)]
-            fits = self.map.location_size[location[back]] >= SIZES[picks.size[wants]]
-            location[wants[fits]] = location[back[fits]]
+        tried = zip(*(each.tolist() for each in attempts))
+        return list(map(_Draws, tried, *(each.tolist() for each in columns)))
 
     def _first_choice(
         self, block: Block, picks: _Picks, source: IntArray, choices: IntArray
-    ) -> IntArray:
-        """Index within the group's locations that each lane requests first."""
+    ) -> tuple[IntArray, BoolArray]:
+        """Index within the group's locations that each lane tries first, and whether any other
+        would do as well."""
         config, rng = self.config, self._action_rng
         table, action = block.table, block.action
         index = scaled(self._first_rng.words((action[source] << LANE_BITS) | picks.lane), choices)
+        any_one = source == picks.action
         if config.hot_percent:
             hot = rng.percent(action * 8 + 4, config.hot_percent)[source]
+            any_one &= ~hot
             few = np.minimum(choices, config.hot_cells)
             index = np.where(
                 hot, index % np.maximum(few, 1) * (choices // np.maximum(few, 1)), index
             )
         if config.pattern_percent:
             patterned = rng.percent(action * 8 + 5, config.pattern_percent)[source]
+            any_one &= ~patterned
             shape = rng.below(action * 8 + 6, 4)
             # Stride 0 is the same location for all lanes: only loads may do that.
             stride = np.array((0, 1, 1, 2))[shape][source]
@@ -208,7 +273,7 @@ class AddressSelector:
             start = np.where(shape[source] == 2, np.maximum(aligned - first, 0), start)
             moved = (start + picks.lane * stride) % np.maximum(choices, 1)
             index = np.where(patterned, moved, index)
-        return index
+        return index, any_one
 
 
 def _line_starts(places: AddressMap) -> IntArray:
@@ -222,3 +287,8 @@ def _line_starts(places: AddressMap) -> IntArray:
     new = ~new
     new[:1] = True
     return np.asarray(np.maximum.accumulate(np.where(new, number, 0)))
+
+
+def _scaled(word: int, limit: int) -> int:
+    """A uniform word as an integer in 0 .. limit-1."""
+    return (word >> 32) * limit >> 32

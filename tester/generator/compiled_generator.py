@@ -23,7 +23,6 @@ from tester.generator.native_loops import (
     MapSettings,
     Settings,
     address,
-    addresses,
     words_at,
     work,
 )
@@ -65,14 +64,14 @@ class CompiledGenerator:
         agents = len(config.agents)
         lengths = len(config.lengths)
         words = _agents(config) + pack(f"{lengths}q", *config.lengths) + bytes(16 * agents)
-        self._arrays: list[npt.NDArray[Any]] = [np.frombuffer(words, np.uint8)]
+        self._words = np.frombuffer(words, np.uint8)
         """What the record points to, for as long as it does: agents, lengths, and two words for
-        each agent's clock first."""
+        each agent's clock."""
         record = self._record = Drawing(
             prng.key, _map_settings(config), _settings(config), agents, self._lanes
         )
         record.isolation_groups = max(config.isolation_groups, default=0) + 1
-        record.agent = place = address(self._arrays[0])
+        record.agent = place = address(self._words)
         record.lengths = lengths
         record.length = place = place + agents * _AGENT.size
         record.carried.ordinal = place = place + 8 * lengths
@@ -155,18 +154,9 @@ class CompiledGenerator:
 
     def _keep(self) -> None:
         """Copy what the next chunk begins with out of the room."""
-        carried = self._record.carried
         self._knowledge.record = self._record.known
         self._knowledge.keep_loads()
         self._record.known = self._knowledge.record
-        kept: list[npt.NDArray[Any]] = [
-            words_at(carried.owner_key, carried.owners),
-            words_at(carried.episode_start, carried.episodes),
-            words_at(carried.episode_hold, carried.episodes),
-        ]
-        self._arrays[1:] = kept
-        places = addresses(kept)
-        carried.owner_key, carried.episode_start, carried.episode_hold = places
 
 
 def _agents(config: GeneratorConfig) -> bytearray:

@@ -96,8 +96,8 @@ class Generator:
         self._bypass_rng = CounterRng(prng.fork("bypass"))
         self._operation_rng = CounterRng(prng.fork("operation"))
         self._instruction_rng = CounterRng(prng.fork("instruction"))
-        self._selector = AddressSelector(config, self.map, prng)
         self._unaligned = Unaligned(config, self.map, prng)
+        self._selector = AddressSelector(config, self.map, self._unaligned, prng)
         self._made = 0
         self._block: Final = block_episodes(config)
 
@@ -155,8 +155,6 @@ class Generator:
             weights, rng.below(action * 8 + 1, int(weights[-1])), side="right"
         )
         group = self._groups(table)
-        block = Block(table, action, number, is_store, kind_of_size, first, group)
-        address = self._selector.addresses(block)
         scoped = rng.percent(action * 8 + 2, config.scope_percent)
         scope = np.where(scoped, 1 + rng.below(~action, GLC | SLC), 0)
         fetched = self._instruction_rng.percent(action, config.instruction_percent)
@@ -165,8 +163,11 @@ class Generator:
         kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
         scope |= quiet
         episode_scope = self._atomic_scope(table)
-        drawn = Drawn(action, episode, table.agent[episode], kind, SIZES[kind_of_size], address)
-        rows = self._unaligned.rows(drawn, episode_scope, self._selector.reservations)
+        drawn = Drawn(action, episode, table.agent[episode], kind)
+        shaping = self._unaligned.shaping(drawn, episode_scope)
+        block = Block(table, action, number, is_store, kind_of_size, first, group, shaping)
+        selected = self._selector.select(block)
+        rows = self._unaligned.rows(selected.address, SIZES[kind_of_size], selected.shapes)
         at = rows.action
         program = Program(
             agents=config.agents,

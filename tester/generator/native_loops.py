@@ -32,7 +32,7 @@ from tester.program.program import Program
 
 _SOURCES: Final = Path(__file__).parents[1] / "native" / "cpp" / "generator"
 _UNIT: Final = "native_loops.cpp"
-VERSION: Final = 5
+VERSION: Final = 6
 _ROOM: Final = 1 << 22
 """Bytes to work in, at first."""
 _REMEMBERED: Final = 64
@@ -82,14 +82,7 @@ _Map: Final = _record(
     **_words("lines locations"),
     **_pointers("line location_address location_size group_first reach group_word line_start"),
 )
-_Carried: Final = _record(
-    "Carried",
-    **_pointers("ordinal start"),
-    owners=_WORD,
-    owner_key=_POINTER,
-    episodes=_WORD,
-    **_pointers("episode_start episode_hold"),
-)
+_Carried: Final = _record("Carried", **_pointers("ordinal start claim"))
 _Known: Final = _record(
     "Known",
     **_words("lines line_size"),

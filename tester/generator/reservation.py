@@ -1,201 +1,87 @@
 """Reservations of locations by episodes on the virtual clock.
 
-An episode's lane owns the locations it picked from the start of the episode until its reservation
-ends. Any number of lanes may own a location they only load; a lane that stores into it is its only
-owner. A pick that breaks this is refused and may be repeated with another location. Invariant: of
-the granted picks, no two owners of one location overlap in time if one of them stores, except that
-an owner does not conflict with itself.
+An episode's lane holds the locations that it picked from the start of the episode until its
+reservation ends. Any number of lanes may hold a location they only load; a lane that stores into it
+is the only one. Invariant: of the locations that were free when they were taken, no two holders
+overlap in time if one of them stores, except that a lane is not in its own way.
 
-A whole block of episodes is judged at once instead of one after the other: sorted by (location,
-start), a pick clashes with the past if the latest end of the stores before it (or of anything
-before it, if it stores itself) lies after its start. That refuses slightly more than necessary,
-because the clash may be with a pick that is refused as well; the next round fills such holes.
+Episodes come in the order of their starts, so what earlier ones do to a location comes down to two
+ends: that of the last of all, and that of the last one that stores.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
-from slicc.scenario_text.bounds import MAX_LANES
 from slicc.text.lazy_dataclass import dataclass
-from tester.arrays import BoolArray, IntArray
-from tester.counter_rng import CounterRng, scaled
-from tester.program.program import INACTIVE
 
-ROUNDS: Final = 8
-"""How often a lane tries to find a free location for an action."""
-_TIME_BITS: Final = 40
-_NEVER: Final = np.int64((1 << 63) - 1)
-_LANE_BITS: Final = (MAX_LANES - 1).bit_length()
+_SEVERAL: Final = -1
+"""Instead of a lane."""
+_NOBODY: Final = -1
+"""Instead of an agent."""
 
 
 @dataclass(frozen=True, slots=True)
-class LocationRequests:
-    """One entry per pick, in the order of their actions."""
+class Holder:
+    """A lane of an episode that asks for a location."""
 
-    identity: IntArray
-    """Counters for random numbers."""
-    episode: IntArray
-    """Within the open block."""
-    lane: IntArray
-    is_store: BoolArray
-    first_location: IntArray
-    """First location of the group."""
-    choices: IntArray
-    """How many locations the pick may choose from, this one included. 0: the lane sits out."""
-    index: IntArray
-    """Which of them it requests first."""
+    episode: int
+    """Its identity: the same for all of its lanes, another one for each episode."""
+    begin: int
+    end: int
+    agent: int
+    lane: int
+    stores: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Owners:
-    """Granted reservations, one per (location, owner), in that order."""
+class Claim:
+    """Until when episodes before the last one hold a location, and how the last one does."""
 
-    location: IntArray
-    owner: IntArray  # episode << _LANE_BITS | lane
-    store: BoolArray
-
-
-class Reservations:
-    """Ownership of locations by the lanes of a sliding window of episodes."""
+    __slots__ = ("_end", "_episode", "_held", "_lane", "_stored", "_stores", "_unseen")
 
     def __init__(self) -> None:
-        none = np.zeros(0, np.int64)
-        self._start: IntArray = none
-        self._hold: IntArray = none
-        self._origin = 0
-        self._live = 0
-        self._owners = _Owners(none, none, np.zeros(0, np.bool_))
+        self._held = self._stored = self._end = 0
+        self._episode = self._lane = -1
+        self._stores = False
+        self._unseen = _NOBODY  # the agent of the last store, if no other agent has loaded it
 
-    def open(self, start: IntArray, hold: IntArray) -> None:
-        """Begin a block: episodes by start (ascending, after all earlier ones) and end of hold.
+    def agrees(self, holder: Holder) -> bool:
+        """Whether no other lane of the same episode is in the way."""
+        alone = self._episode != holder.episode or self._lane == holder.lane
+        return alone or not (self._stores or holder.stores)
 
-        Reservations of earlier blocks that last beyond the first start stay in force.
-        """
-        self._origin, owners = int(start[0]), self._owners
-        live = self._hold > self._origin
-        number = np.cumsum(live) - 1
-        kept = live[owners.owner >> _LANE_BITS]
-        episode = number[owners.owner[kept] >> _LANE_BITS]
-        lane = owners.owner[kept] & (MAX_LANES - 1)
-        self._owners = _Owners(
-            owners.location[kept], (episode << _LANE_BITS) | lane, owners.store[kept]
-        )
-        self._live = int(np.count_nonzero(live))
-        self._start = np.concatenate((self._start[live], start))
-        self._hold = np.concatenate((self._hold[live], hold))
+    def is_free(self, holder: Holder) -> bool:
+        """Whether nobody is in the way."""
+        held, stored = self._ends(holder)
+        if stored > holder.begin or (holder.stores and held > holder.begin):
+            return False
+        return self.agrees(holder)
 
-    def allocate(
-        self, requests: LocationRequests, first_share: int, rng: Sequence[CounterRng]
-    ) -> IntArray:
-        """The location of each pick, -1 for those that found none in `ROUNDS` rounds.
+    def tells(self, holder: Holder) -> bool:
+        """Whether the access says most here: a load of a store that nobody else has seen, a store
+        where none is lost by it."""
+        if holder.stores:
+            return self._unseen == _NOBODY
+        return self._unseen not in (_NOBODY, holder.agent)
 
-        `first_share` percent ask in the first round: where locations are scarce, picks that ask at
-        once mostly refuse each other. `rng`: one for each round.
-        """
-        location = np.full(len(requests.index), INACTIVE, np.int64)
-        tried = np.zeros(len(location), np.bool_)
-        pending = np.flatnonzero(requests.choices > 0)
-        share = first_share
-        for attempt in range(ROUNDS):
-            numbers = rng[attempt]
-            asks = numbers.percent(requests.identity[pending] * 2 + 1, share)
-            asking, waiting = pending[asks], pending[~asks]
-            chosen = requests.index[asking]
-            if attempt:
-                word = numbers.words(requests.identity[asking] * 2)
-                chosen = np.where(tried[asking], scaled(word, requests.choices[asking]), chosen)
-            tried[asking] = True
-            candidate = requests.first_location[asking] + chosen
-            granted = self.grant(
-                candidate,
-                requests.episode[asking],
-                requests.lane[asking],
-                requests.is_store[asking],
-            )
-            location[asking[granted]] = candidate[granted]
-            pending = np.sort(np.concatenate((waiting, asking[~granted])))
-            if len(pending) * 64 < len(location):
-                break
-            success = int(np.count_nonzero(granted)) * 100 // max(len(asking), 1)
-            share = 100 if success > 50 else max(success, 10)
-        return location
+    def hold(self, holder: Holder) -> None:
+        """The location is held by one more, be it free or not."""
+        if holder.stores:
+            self._unseen = holder.agent
+        elif self._unseen != holder.agent:
+            self._unseen = _NOBODY
+        if self._episode == holder.episode:
+            if self._lane != holder.lane:
+                self._lane = _SEVERAL
+            self._stores |= holder.stores
+            return
+        self._held, self._stored = self._ends(holder)
+        self._episode, self._end = holder.episode, holder.end
+        self._lane, self._stores = holder.lane, holder.stores
 
-    def grant(
-        self, location: IntArray, episode: IntArray, lane: IntArray, store: BoolArray
-    ) -> BoolArray:
-        """Which of these picks are granted. `episode` counts within the open block.
-
-        All picks of one lane and episode for one location are granted or refused together.
-        """
-        held = self._owners
-        taken = len(held.location)
-        owner = ((episode + self._live) << _LANE_BITS) | lane
-        key, place = _sorted(
-            np.concatenate((held.location, location)),
-            np.concatenate((held.owner, owner)),
-            np.concatenate((held.store, store)),
-            len(self._start) << _LANE_BITS,
-        )
-        if len(key) == 0:
-            return np.zeros(0, np.bool_)
-        first = np.flatnonzero(np.append(True, key[1:] >> 1 != key[:-1] >> 1))
-        before = place < taken
-        old = np.logical_or.reduceat(before, first)
-        old_store = np.logical_or.reduceat(before & ((key & 1) == 1), first)
-        last = np.append(first[1:], len(key)) - 1
-        stores = (key[last] & 1) == 1  # stores sort behind loads
-
-        locations, owners = np.divmod(key[first] >> 1, len(self._start) << _LANE_BITS)
-        base = locations << _TIME_BITS
-        begin = base + np.maximum(self._start[owners >> _LANE_BITS] - self._origin, 0)
-        end = base + self._hold[owners >> _LANE_BITS] - self._origin
-
-        past_store = _latest_before(np.where(stores, end, -1))
-        past_any = _latest_before(end)
-        next_store = _earliest_after(np.where(old_store, begin, _NEVER))
-        next_any = _earliest_after(np.where(old, begin, _NEVER))
-        clash = (past_store > begin) | (next_store < end)
-        clash |= stores & ((past_any > begin) | (next_any < end))
-
-        accept = old | ~clash
-        self._owners = _Owners(
-            locations[accept], owners[accept], (old_store | (stores & ~clash))[accept]
-        )
-        group = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(key))))
-        granted = np.empty(len(key), np.bool_)
-        granted[place] = ~clash[group]
-        return granted[taken:]
-
-
-def _sorted(
-    location: IntArray, owner: IntArray, store: BoolArray, owners: int
-) -> tuple[IntArray, IntArray]:
-    """((location * owners + owner) * 2 + store, place in the input), ascending."""
-    bits = len(location).bit_length()
-    key = (location * owners + owner) * 2 + store
-    if len(key) and int(location.max() + 1) * owners * 2 >= 1 << (62 - bits):
-        order = np.argsort(key, kind="stable")
-        return key[order], order
-    packed = (key << bits) | np.arange(len(key))
-    packed.sort()
-    return packed >> bits, packed & ((1 << bits) - 1)
-
-
-def _latest_before(time: IntArray) -> IntArray:
-    """Largest value at any smaller index; times have the location on top, so that none mix."""
-    result = np.empty_like(time)
-    result[0] = -1
-    np.maximum.accumulate(time[:-1], out=result[1:])
-    return result
-
-
-def _earliest_after(time: IntArray) -> IntArray:
-    """Smallest value at any larger index."""
-    result = np.empty_like(time)
-    result[-1] = _NEVER
-    result[:-1] = np.minimum.accumulate(time[:0:-1])[::-1]
-    return result
+    def _ends(self, holder: Holder) -> tuple[int, int]:
+        """When the last episode before the holder's ends, and the last that stores."""
+        if self._episode == holder.episode:
+            return self._held, self._stored
+        stored = max(self._stored, self._end) if self._stores else self._stored
+        return max(self._held, self._end), stored

@@ -11,6 +11,8 @@ An access of more than 8 bytes or of several lines becomes several rows of the p
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,26 +23,46 @@ from slicc.text.lazy_dataclass import dataclass
 from tester.arrays import BoolArray, ByteArray, IntArray
 from tester.counter_rng import CounterRng
 from tester.generator.config import GeneratorConfig
-from tester.generator.reservation import Reservations
+from tester.generator.reservation import Claim, Holder
 from tester.program.address_map import AddressMap
-from tester.program.program import ATOMIC, BARE, MAX_ACCESS_BYTES, MAX_ROW_BYTES, STORE
+from tester.program.program import ATOMIC, BARE, MAX_ACCESS_BYTES, MAX_ROW_BYTES
 
 _WHOLE_LINES_PERCENT: Final = 25
 _INSIST_PERCENT: Final = 6
 """Accesses of engines that take bytes beside their own even where others hold them, and wait."""
-_FAR: Final = np.int64(1 << 62)
+
+
+class Shape(NamedTuple):
+    """The bytes of an access."""
+
+    first: int
+    end: int
+
+
+class Shaping(NamedTuple):
+    """What is drawn for an access that gets another shape, before its address is known."""
+
+    length: int
+    back: int
+    """How many of its bytes, if all are free, are before the one that was picked."""
+    whole_lines: bool
+    inside: bool
+    """It stays within the line."""
+    by_group: bool
+    """It stays within its group, as its episode makes fetch-adds."""
+    insists: bool
+    """It takes bytes that others hold, and waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One entry per action: what was drawn and picked, before it is cut into rows."""
+    """One entry per action: what was drawn before addresses are selected."""
 
     action: IntArray
+    """Counters for random numbers."""
     episode: IntArray
     agent: IntArray
     kind: ByteArray
-    size: IntArray
-    address: IntArray  # [A, L]
 
 
 class Rows(NamedTuple):
@@ -65,21 +87,6 @@ class Pieces(NamedTuple):
     """Number of the row in its access."""
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """One entry per access that may get another shape."""
-
-    name: IntArray
-    """Counters for random numbers."""
-    address: IntArray
-    episode: IntArray
-    """Within the open block of the reservations."""
-    longest: IntArray
-    """Bytes it may have; more than MAX_ACCESS_BYTES: an engine's, over several lines."""
-    by_group: BoolArray
-    is_store: BoolArray
-
-
 class Unaligned:
     """The map as a row of bytes, and who may access any of them."""
 
@@ -92,110 +99,98 @@ class Unaligned:
         self._longest: IntArray = np.where(alone, longest, 0)
         self._adds: BoolArray = np.array([agent.adds for agent in config.agents], np.bool_)
         order = np.argsort(places.location_address, kind="stable")
-        self._location: IntArray = order
-        self._address: IntArray = places.location_address[order]
-        self._end: IntArray = self._address + places.location_size[order]
+        self._location: Final[list[int]] = order.tolist()
+        address = places.location_address[order]
+        end = address + places.location_size[order]
+        self._address: Final[list[int]] = address.tolist()
+        self._end: Final[list[int]] = end.tolist()
         self._line_size: Final = places.line_size
         group = np.searchsorted(places.group_first, order, side="right") - 1
-        self._of_group = self._runs(group)
-        self._of_isolation = self._runs(group % (max(config.isolation_groups, default=0) + 1))
+        isolation = group % (max(config.isolation_groups, default=0) + 1)
+        self._of_group = _runs(address, end, group)
+        self._of_isolation = _runs(address, end, isolation)
 
-    def rows(self, drawn: Drawn, episode_scope: ByteArray, reservations: Reservations) -> Rows:
-        """The rows of the program: actions without a lane are left out, and some accesses get
-        another shape."""
-        used = np.flatnonzero((drawn.address >= 0).any(axis=1))
-        size, place = drawn.size[used], drawn.address[used]
-        plain = Rows(used, place, size, np.zeros(len(used), np.int64))
-        percent = self._percent
-        longest = self._longest[drawn.agent[used]]
-        if not percent or not longest.any():
-            return plain
-        chosen = self._shape_rng.percent(drawn.action[used], percent) & (longest > 0)
-        shaped = np.flatnonzero(chosen & (drawn.kind[used] != ATOMIC))
-        if not len(shaped):
-            return plain
-        at = used[shaped]
+    def shaping(self, drawn: Drawn, episode_scope: ByteArray) -> dict[int, Shaping]:
+        """Which actions get another shape."""
+        longest = self._longest[drawn.agent]
+        if not self._percent or not longest.any():
+            return {}
+        chosen = self._shape_rng.percent(drawn.action, self._percent) & (longest > 0)
+        at = np.flatnonzero(chosen & (drawn.kind != ATOMIC))
+        rng, name, longest = self._rng, drawn.action[at] * 8, longest[at]
+        bits = np.ceil(np.log2(longest)).astype(np.int64)
+        bits = np.where(rng.percent(name, 50), 2 + rng.below(name + 1, bits - 1), bits)
+        length = 1 + rng.below(name + 2, 1 << bits)
+        inside = longest <= MAX_ACCESS_BYTES
+        whole = rng.percent(name + 4, _WHOLE_LINES_PERCENT) & ~inside
+        whole &= self._line_size <= MAX_TRANSFER_BYTES // 4
         bare = episode_scope[drawn.episode[at]] & BARE > 0
-        picked = Picked(
-            name=drawn.action[at],
-            address=place[shaped, 0],
-            episode=drawn.episode[at],
-            longest=longest[shaped],
-            by_group=self._adds[drawn.agent[at]] & ~bare,
-            is_store=drawn.kind[at] == STORE,
+        columns = (
+            length,
+            rng.below(name + 3, length),
+            whole,
+            inside,
+            self._adds[drawn.agent[at]] & ~bare,
+            rng.percent(name + 5, _INSIST_PERCENT) & ~inside,
         )
-        pieces = self.pieces(*self.shapes(picked, reservations))
+        return dict(zip(at.tolist(), map(Shaping, *(each.tolist() for each in columns))))
+
+    def grown(self, asked: Shaping, address: int, holder: Holder, claims: Sequence[Claim]) -> Shape:
+        """The shape of an access that holds its own location. The locations on both sides that it
+        takes it holds as well."""
+        own = bisect_right(self._address, address) - 1
+        first, end = self._wanted(asked, address, own)
+
+        def takes(at: int) -> bool:
+            claim = claims[self._location[at]]
+            if not asked.insists and not claim.is_free(holder):
+                return False
+            claim.hold(holder)
+            return True
+
+        at = own - 1
+        while at >= 0 and self._end[at] > first:
+            if not takes(at):
+                first = self._end[at]
+            at -= 1
+        at = own + 1
+        while at < len(self._address) and self._address[at] < end:
+            if not takes(at):
+                end = self._address[at]
+            at += 1
+        return Shape(first, end)
+
+    def _wanted(self, asked: Shaping, address: int, own: int) -> tuple[int, int]:
+        """(first byte, end) if all were free, within what it may touch at all."""
+        first, size = address - asked.back, self._line_size
+        end = first + asked.length
+        if asked.whole_lines:
+            first, end = first & -size, -(-end & -size)
+        low, high = (run[own] for run in (self._of_group if asked.by_group else self._of_isolation))
+        if asked.inside:
+            line = address & -size
+            low, high = max(low, line), min(high, line + size)
+        return max(first, low), min(end, high)
+
+    def rows(self, address: IntArray, size: IntArray, shapes: Mapping[int, Shape]) -> Rows:
+        """The rows of the program: actions without a lane are left out, and some accesses have
+        another shape. ``address``: [A, L]; ``size``: [A] bytes."""
+        used = np.flatnonzero((address >= 0).any(axis=1))
+        place = address[used]
+        if not shapes:
+            return Rows(used, place, size[used], np.zeros(len(used), np.int64))
+        bounds = np.array(list(shapes.values()), np.int64)
+        pieces = self.pieces(bounds[:, 0], bounds[:, 1])
+        shaped = np.searchsorted(used, np.array(list(shapes), np.int64))
         count = np.ones(len(used), np.int64)
         count[shaped] = pieces.rows
         row = np.repeat(np.arange(len(used)), count)
         cut = np.zeros(len(used), np.bool_)
         cut[shaped] = True
-        rows = Rows(used[row], place[row], size[row], np.zeros(len(row), np.int64))
+        rows = Rows(used[row], place[row], size[used[row]], np.zeros(len(row), np.int64))
         cut = cut[row]
         rows.address[cut, 0], rows.size[cut], rows.part[cut] = pieces[1:]
         return rows
-
-    def _runs(self, label: IntArray) -> tuple[IntArray, IntArray]:
-        """(first, end) of the unbroken bytes of equal label around each location, by address."""
-        broken = (self._address[1:] != self._end[:-1]) | (label[1:] != label[:-1])
-        first = np.flatnonzero(np.append(True, broken))
-        size = np.diff(np.append(first, len(label)))
-        last = first + size - 1
-        return np.repeat(self._address[first], size), np.repeat(self._end[last], size)
-
-    def shapes(self, picked: Picked, reservations: Reservations) -> tuple[IntArray, IntArray]:
-        """(first byte, end) of each access."""
-        own = np.searchsorted(self._address, picked.address, side="right") - 1
-        first, end = self._requested(picked)
-        low = np.where(picked.by_group, self._of_group[0][own], self._of_isolation[0][own])
-        high = np.where(picked.by_group, self._of_group[1][own], self._of_isolation[1][own])
-        line = picked.address & -self._line_size
-        inside = picked.longest <= MAX_ACCESS_BYTES
-        first = np.maximum(first, np.where(inside, np.maximum(low, line), low))
-        end = np.minimum(end, np.where(inside, np.minimum(high, line + self._line_size), high))
-        low, high = self._free(picked, own, first, end, reservations)
-        asks = inside | ~self._rng.percent(picked.name * 8 + 5, _INSIST_PERCENT)
-        first = np.where(asks, np.maximum(first, low), first)
-        return first, np.where(asks, np.minimum(end, high), end)
-
-    def _requested(self, picked: Picked) -> tuple[IntArray, IntArray]:
-        """(first byte, end) if all were free; half of the accesses are short ones."""
-        rng, name = self._rng, picked.name * 8
-        bits = np.ceil(np.log2(picked.longest)).astype(np.int64)
-        short = rng.percent(name, 50)
-        bits = np.where(short, 2 + rng.below(name + 1, bits - 1), bits)
-        length = 1 + rng.below(name + 2, 1 << bits)
-        first = picked.address - rng.below(name + 3, length)
-        end = first + length
-        size = self._line_size
-        whole = rng.percent(name + 4, _WHOLE_LINES_PERCENT) & (size <= MAX_TRANSFER_BYTES // 4)
-        whole &= picked.longest > MAX_ACCESS_BYTES
-        return np.where(whole, first & -size, first), np.where(whole, -(-end & -size), end)
-
-    def _free(
-        self,
-        picked: Picked,
-        own: IntArray,
-        first: IntArray,
-        end: IntArray,
-        reservations: Reservations,
-    ) -> tuple[IntArray, IntArray]:
-        """(first, end) of the bytes around each pick's own location that it may have by now."""
-        low = np.searchsorted(self._address, first, side="right") - 1
-        count = np.searchsorted(self._address, end, side="left") - low
-        start = np.cumsum(count) - count
-        pick = np.repeat(np.arange(len(own)), count)
-        place = np.arange(len(pick)) - start[pick] + low[pick]
-        granted = reservations.grant(
-            self._location[place],
-            picked.episode[pick],
-            np.zeros(len(pick), np.int64),
-            picked.is_store[pick],
-        )
-        before, behind = place < own[pick], place > own[pick]
-        lowest = np.where(before & ~granted, self._end[place], -1)
-        highest = np.where(behind & ~granted, self._address[place], _FAR)
-        return np.maximum.reduceat(lowest, start), np.minimum.reduceat(highest, start)
 
     def pieces(self, first: IntArray, end: IntArray) -> Pieces:
         """Cut accesses: every 8 bytes, and where a line ends."""
@@ -209,3 +204,12 @@ class Unaligned:
         begin = base + MAX_ROW_BYTES * np.where(further, part - here[access], part)
         limit = np.where(further, end[access], line_end[access])
         return Pieces(count, begin, np.minimum(begin + MAX_ROW_BYTES, limit) - begin, part)
+
+
+def _runs(address: IntArray, end: IntArray, label: IntArray) -> tuple[list[int], list[int]]:
+    """(first, end) of the unbroken bytes of equal label around each location, by address."""
+    broken = (address[1:] != end[:-1]) | (label[1:] != label[:-1])
+    first = np.flatnonzero(np.append(True, broken))
+    size = np.diff(np.append(first, len(label)))
+    last = first + size - 1
+    return np.repeat(address[first], size).tolist(), np.repeat(end[last], size).tolist()

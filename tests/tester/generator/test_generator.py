@@ -166,7 +166,7 @@ def test_same_seed_same_program_in_a_fresh_process() -> None:
 
 def test_the_contents_are_pinned() -> None:
     # A change here changes what every seed means: replay files survive, seeds in reports do not.
-    assert small(seed=1).digest() == "f2d2fdfa5aa2eda9"
+    assert small(seed=1).digest() == "e549a74168919a74"
 
 
 @pytest.mark.parametrize("episodes", [0, 1, 5, 1023, 1024, 1025, 2500])
@@ -316,9 +316,7 @@ def test_an_endless_run_keeps_its_memory() -> None:
     sizes = []
     for _ in range(8):
         assert generator.next_chunk() is not None
-        sizes.append(
-            len(generator.expectations._loaded) + len(generator._selector.reservations._hold)
-        )
+        sizes.append(len(generator.expectations._loaded))
     assert max(sizes[4:]) < 2 * max(sizes[:4])
 
 

@@ -150,7 +150,7 @@ def test_what_only_looks_like_an_error_passes(body: str, mistaken: Compiled) -> 
 
 
 def test_a_pop_after_a_recycle_loses_the_message_that_was_behind(mistaken: Compiled) -> None:
-    assert endings(mistaken, BODIES.index(OVERTAKEN), legs=4) == {"", "bad_callback"}
+    assert endings(mistaken, BODIES.index(OVERTAKEN), legs=8) == {"", "bad_callback"}
 
 
 @pytest.mark.parametrize("back", BACK)

@@ -278,7 +278,7 @@ BAD_ARRAYS: dict[str, tuple[Leg, str]] = {
         rf"lane_address\[{ROW}, {LANE}\] is \d+: the access crosses its line",
     ),
     "an odd address": (
-        put("lane_address", ((ROW, LANE), ADDRESS + 1)),
+        put("lane_address", ((ROW, LANE), (ADDRESS & -64) + 1)),
         rf"lane_address\[{ROW}, {LANE}\] is \d+: not aligned",
     ),
     "on an atomic word": (

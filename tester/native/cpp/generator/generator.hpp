@@ -24,15 +24,11 @@ struct Settings {
         tight_percent;
 };
 
-// What lasts from chunk to chunk: the clock, and who owns which location.
+// What lasts from chunk to chunk: the clock, and who holds which location.
 struct Carried {
     i64* ordinal;  // [agents] of the next episode
     i64* start;    // [agents]
-    i64 owners;
-    const u64* owner_key;
-    i64 episodes;
-    const i64* episode_start;
-    const i64* episode_hold;
+    Claim* claim;  // [locations]
 };
 
 // Rows of a program: one entry each; `address`, `value`, `expected` one per lane.
@@ -181,176 +177,139 @@ static inline void draw_operation(const Drawing& d, const Timetable& table, cons
     if (atomic && draw_percent(key, own + 2, s.quiet_percent)) scope |= QUIET;
 }
 
-// The reservations of this block. False: too little room.
-static inline bool open_reservations(const Drawing& d, const Timetable& table, i64 picks,
-                                     Room& room, Reservation& r) {
-    const Carried& c = d.carried;
-    const i64 episodes = c.episodes + table.episodes;
-    i64 lanes = 0, lengths = 0;
-    for (i64 t = 0; t < d.agents; t++) lanes += d.agent[t].lanes;
-    for (i64 i = 0; i < d.lengths; i++) lengths += d.length[i];
-    i64 alive = lanes * lengths / d.lengths;
-    if (alive < 1) alive = 1;
-    const i64 share = 50 * d.map.locations / alive;
-    r.first_share = share < 10 ? 10 : share > 100 ? 100 : share;
-    r.picks = picks;
-    r.locations = d.map.locations;
-    r.origin = table.start[0];
-    r.held = room.take<u64>(c.owners + picks + 1);
-    r.spare = room.take<u64>(c.owners + picks + 1);
-    r.location = room.take<i32>(picks);
-    r.counter = room.take<u64>(picks + 1);
-    r.what = room.take<i32>(picks + 1);
-    r.now = room.take<i32>(picks + 1);
-    r.asking = room.take<Ask>(picks);
-    r.bucket = room.take<Ask>(picks + 1);
-    r.first = room.zeros<i32>(d.map.locations + 1);
-    i64* start = room.take<i64>(episodes);
-    i64* hold = room.take<i64>(episodes);
-    r.span = room.take<Span>(episodes);
-    i32* number = room.take<i32>(c.episodes + 1);
+// How addresses of this block are selected. False: too little room.
+static inline bool take_selection(const Drawing& d, const Timetable& table, const Actions& a,
+                                  Room& room, Selection& s, LatestStores& latest) {
+    const Settings& set = d.settings;
+    i64 longest = 0;
+    for (i64 e = 0; e < table.episodes; e++) longest = later(longest, table.length[e]);
+    s = {d.lanes,
+         table.identity,
+         a.first,
+         set.repeat_percent,
+         set.hot_percent,
+         set.hot_cells,
+         set.pattern_percent,
+         FORKED(d.key, "episode"),
+         FORKED(d.key, "action"),
+         FORKED(d.key, "slot"),
+         FORKED(d.key, "first"),
+         FORKED(d.key, "own"),
+         {0, FORKED(d.key, "pick-1"), FORKED(d.key, "pick-2"), FORKED(d.key, "pick-3"),
+          FORKED(d.key, "pick-4"), FORKED(d.key, "pick-5")},
+         d.map.locations,
+         d.map.group_first,
+         d.map.reach,
+         d.map.location_size,
+         d.map.line_start,
+         room.take<Claim>(d.map.locations),
+         room.take<Habit>(longest),
+         {room.take<i32>(d.lanes), room.take<i32>(d.lanes)},
+         {room.take<i32>(d.lanes * longest), room.take<i32>(d.lanes * longest)},
+         longest};
+    latest = {FORKED(d.key, "chase"),
+              set.chase_percent,
+              room.take<Stored>(d.map_settings.groups * REACH),
+              room.zeros<i64>(d.map_settings.groups),
+              0,
+              room.take<i32>(d.lanes * longest),
+              room.take<i32>(d.lanes * longest)};
     if (!room.enough()) return false;
-    keep_earlier(r, c.owners, c.owner_key, c.episodes, c.episode_start, c.episode_hold, start, hold,
-                 number);
-    for (i64 e = 0; e < table.episodes; e++) {
-        start[r.live + e] = table.start[e];
-        hold[r.live + e] = table.hold[e];
-    }
-    r.start = start;
-    r.hold = hold;
-    r.episodes = r.live + table.episodes;
-    note_times(r);
-    const u64 keys[] = {FORKED(d.key, "pick-0"), FORKED(d.key, "pick-1"), FORKED(d.key, "pick-2"),
-                        FORKED(d.key, "pick-3"), FORKED(d.key, "pick-4"), FORKED(d.key, "pick-5"),
-                        FORKED(d.key, "pick-6"), FORKED(d.key, "pick-7")};
-    for (int i = 0; i < ROUNDS; i++) r.keys[i] = keys[i];
+    __builtin_memcpy(s.claim, d.carried.claim, (u64)d.map.locations * sizeof(Claim));
     return true;
 }
 
-// The address of each lane of each action. False: too little room.
-static inline bool select_addresses(const Drawing& d, const Timetable& table, const i32* group,
-                                    Actions& a, Room& room, Reservation& r) {
-    const Settings& s = d.settings;
-    i64 picks = 0;
-    for (i64 e = 0; e < table.episodes; e++)
-        for (i64 lane = 0; lane < d.lanes; lane++)
-            if (group[e * d.lanes + lane] >= 0) picks += table.length[e];
-    Selection p{table.episodes,
-                d.lanes,
-                table.identity,
-                a.first,
-                group,
-                a.is_store,
-                a.size,
-                s.repeat_percent,
-                s.hot_percent,
-                s.hot_cells,
-                s.pattern_percent,
-                FORKED(d.key, "episode"),
-                FORKED(d.key, "action"),
-                FORKED(d.key, "slot"),
-                FORKED(d.key, "first"),
-                FORKED(d.key, "own"),
-                d.map.locations,
-                d.map.group_first,
-                d.map.reach,
-                d.map.location_size,
-                d.map.line_start,
-                0,
-                room.take<Pick>(picks),
-                room.take<Wish>(picks),
-                room.take<i64>(table.episodes + 1),
-                room.take<Habit>(a.count),
-                {room.take<i32>(a.count), room.take<i32>(a.count)},
-                room.take<i32>(a.count)};
-    Targeting t{FORKED(d.key, "chase"),
-                s.chase_percent,
-                d.map_settings.groups,
-                table.agent,
-                room.take<i32>(d.map_settings.groups + 1),
-                room.take<i32>(d.map_settings.groups),
-                room.take<i32>(picks),
-                room.take<i32>(picks),
-                room.zeros<i32>(d.map.locations),
-                room.zeros<u8>(d.map.locations)};
-    if (!open_reservations(d, table, picks, room, r)) return false;
-    make_picks(p, r.live);
-    r.pick = p.pick;
-    r.wish = p.wish;
-    reserve(r);
-    return_to_own(p, r.location);
-    if (s.chase_percent) target_conflicts(p, r.location, t);
-    static_assert(INACTIVE == -1, "all bits");
-    __builtin_memset(a.address, 0xFF, (u64)(a.count * d.lanes) * sizeof(i64));
-    place(p, r.location, d.map.location_address, a.address, a.used);
-    return true;
-}
+// Which actions get another shape, and which.
+struct Shapes {
+    i32* which;  // [actions] its number among them, or -1
+    Shape* shape;
+    i64 count;
+    ByteRow row;
+};
 
-// Which actions get another shape, and which. `which`: [actions] its number among them, or -1.
 // False: too little room.
-static inline bool draw_shapes(const Drawing& d, const Timetable& table, const Actions& a,
-                               const u8* scope, Room& room, Reservation& r, Picked*& picked,
-                               i32* which) {
-    for (i64 i = 0; i < a.count; i++) which[i] = -1;
+static inline bool take_shapes(const Drawing& d, const Actions& a, Room& room, Shapes& shapes) {
     bool any = false;
     for (i64 t = 0; t < d.agents; t++) any |= d.agent[t].longest > 0;
-    if (!d.settings.unaligned_percent || !any) return true;
-    picked = room.take<Picked>(a.count);
-    ByteRow row;
-    if (!make_byte_row(d.map, d.map_settings.groups, d.isolation_groups, d.map_settings.line_size,
-                       room, row))
+    any &= d.settings.unaligned_percent > 0;
+    shapes.count = 0;
+    shapes.which = room.take<i32>(a.count);
+    shapes.shape = any ? room.take<Shape>(a.count) : nullptr;
+    if (any && !make_byte_row(d.map, d.map_settings.groups, d.isolation_groups,
+                              d.map_settings.line_size, room, shapes.row))
         return false;
-    const u64 shape_key = FORKED(d.key, "shape"), key = FORKED(d.key, "unaligned");
-    i64 count = 0, asks = 0;
-    for (i64 i = 0; i < a.count; i++) {
-        const i64 e = a.episode[i];
-        const Agent& agent = d.agent[table.agent[e]];
-        const i64 address = a.address[i * d.lanes];  // such an agent has one lane
-        if (!agent.longest || address < 0 ||
-            !draw_percent(shape_key, a.name[i], d.settings.unaligned_percent))
-            continue;
-        u8 kind, op, bits;
-        draw_operation(d, table, a, i, kind, op, bits);
-        if (kind == ATOMIC_KIND) continue;
-        Picked& p = picked[count];
-        p = {a.name[i],
-             address,
-             e,
-             agent.longest,
-             agent.adds && !(scope[e] & BARE),
-             kind == STORE_KIND,
-             0,
-             0,
-             0,
-             0,
-             0};
-        want(row, key, p);
-        asks += p.locations;
-        which[i] = (i32)count++;
-    }
-    if (!count) return true;
-    // The work space of the reservations may be too small for these.
-    r.location = room.take<i32>(asks);
-    r.asking = room.take<Ask>(asks);
-    r.bucket = room.take<Ask>(asks + 1);
-    r.spare = room.take<u64>(r.owners + asks + 1);
-    const u64* held = r.held;
-    r.held = room.take<u64>(r.owners + asks + 1);
     if (!room.enough()) return false;
-    __builtin_memcpy(r.held, held, (u64)r.owners * sizeof(u64));
-    shape(row, key, r, picked, count);
+    for (i64 i = 0; i < a.count; i++) shapes.which[i] = -1;
     return true;
+}
+
+// Perhaps another shape for an access of one lane, whose address is known.
+static inline void draw_shape(const Drawing& d, const Timetable& table, const Actions& a, i64 i,
+                              u8 episode_scope, const Holder& holder, Claim* claim,
+                              Shapes& shapes) {
+    const Agent& agent = d.agent[table.agent[a.episode[i]]];
+    if (!draw_percent(FORKED(d.key, "shape"), a.name[i], d.settings.unaligned_percent)) return;
+    u8 kind, op, bits;
+    draw_operation(d, table, a, i, kind, op, bits);
+    if (kind == ATOMIC_KIND) return;
+    const bool by_group = agent.adds && !(episode_scope & BARE);
+    const Shaping asked{a.name[i], a.address[i * d.lanes], agent.longest, by_group};
+    shapes.which[i] = (i32)shapes.count;
+    shapes.shape[shapes.count++] =
+        grown(shapes.row, FORKED(d.key, "unaligned"), asked, holder, claim);
+}
+
+// The address of each lane of each action of an episode, and its shape.
+static inline void select_addresses(const Drawing& d, const Timetable& table, i64 e,
+                                    const i32* group, u8 scope, const Selection& s,
+                                    LatestStores& latest, Actions& a, Shapes& shapes) {
+    const u8 widest = begin_episode(s, e, a.size);
+    const bool wide = draw_percent(s.episode_key, word(table.identity[e], 4, 3), 50);
+    const bool targets = is_targeting(latest, table.identity[e]);
+    const i64 agent = table.agent[e];
+    for (i64 i = a.first[e]; i < a.first[e + 1]; i++) {
+        for (i64 lane = 0; lane < d.lanes; lane++) {
+            const i64 slot = i * d.lanes + lane;
+            a.address[slot] = INACTIVE;
+            if (group[lane] < 0) continue;
+            const i64* reach = s.reach + group[lane] * 4;
+            const i64 choices = wide && reach[widest] > 0 ? reach[widest] : reach[a.size[i]];
+            const Pick pick{shifted(a.name[i], LANE_BITS) | lane,
+                            group[lane],
+                            choices,
+                            a.size[i],
+                            {table.identity[e], table.start[e], table.hold[e], table.agent[e],
+                             (i32)lane, a.is_store[i] != 0}};
+            i64 location = targets ? target_of(latest, s, pick) : -1;
+            const bool targeted = location >= 0;
+            if (!targeted) location = free_location(s, pick, e, i - a.first[e]);
+            if (location < 0) location = own_location(s, pick);
+            if (location < 0) continue;
+            take(s, pick, location);
+            if (pick.holder.stores && !targeted) note_store(latest, pick.group, location);
+            a.used[i] = 1;
+            a.address[slot] = d.map.location_address[location] + place_inside(s, pick, location);
+            if (shapes.shape && d.agent[agent].longest)
+                draw_shape(d, table, a, i, scope, pick.holder, s.claim, shapes);
+        }
+    }
+    end_episode(latest, agent);
+}
+
+static inline i64 rows_of(const Shapes& shapes, i64 action, i64 line_size) {
+    const i32 which = shapes.which[action];
+    return which < 0 ? 1 : pieces_of(shapes.shape[which], line_size);
 }
 
 // The rows of the program but for their values. `identity`: [rows] what names the access of lane 0.
 // False: too little room.
 static inline bool write_rows(const Drawing& d, const Timetable& table, const i32* group,
-                              const u8* scope, const Actions& a, const Picked* picked,
-                              const i32* which, Room& room, Rows& rows, i64*& identity) {
+                              const u8* scope, const Actions& a, const Shapes& shapes, Room& room,
+                              Rows& rows, i64*& identity) {
     const i64 episodes = table.episodes, lanes = d.lanes, line_size = d.map_settings.line_size;
     rows.rows = 0;
     for (i64 i = 0; i < a.count; i++)
-        if (a.used[i]) rows.rows += which[i] < 0 ? 1 : pieces_of(picked[which[i]], line_size);
+        if (a.used[i]) rows.rows += rows_of(shapes, i, line_size);
     identity = room.take<i64>(rows.rows);
     rows.episode_thread = room.take<i32>(episodes);
     rows.first_row = room.take<i64>(episodes + 1);
@@ -376,7 +335,7 @@ static inline bool write_rows(const Drawing& d, const Timetable& table, const i3
             if (!a.used[i]) continue;
             u8 kind, op, bits;
             draw_operation(d, table, a, i, kind, op, bits);
-            const i64 pieces = which[i] < 0 ? 1 : pieces_of(picked[which[i]], line_size);
+            const i64 pieces = rows_of(shapes, i, line_size);
             for (i64 part = 0; part < pieces; part++, row++) {
                 rows.kind[row] = kind;
                 rows.op[row] = op;
@@ -385,8 +344,9 @@ static inline bool write_rows(const Drawing& d, const Timetable& table, const i3
                 identity[row] = shifted(a.name[i], LANE_BITS) + part;
                 i64* address = rows.address + row * lanes;
                 __builtin_memcpy(address, a.address + i * lanes, (u64)lanes * sizeof(i64));
-                if (which[i] >= 0)
-                    piece_of(picked[which[i]], line_size, part, address[0], rows.size[row]);
+                if (shapes.which[i] >= 0)
+                    piece_of(shapes.shape[shapes.which[i]], line_size, part, address[0],
+                             rows.size[row]);
             }
         }
     }
@@ -443,18 +403,19 @@ static inline i64 draw_chunk(Drawing& d) {
     u8* scope = room.take<u8>(d.episodes);
     Actions a;
     if (!take_actions(d, table, room, a)) return TOO_LITTLE_ROOM;
-    i32* which = room.take<i32>(a.count);
-    if (!room.enough()) return TOO_LITTLE_ROOM;
-    draw_groups(d, table, group);
-    for (i64 e = 0; e < d.episodes; e++) scope[e] = episode_scope(d, table, e);
-    Reservation r;
-    Picked* picked = nullptr;
-    if (!select_addresses(d, table, group, a, room, r) ||
-        !draw_shapes(d, table, a, scope, room, r, picked, which))
+    Selection selection;
+    LatestStores latest;
+    Shapes shapes;
+    if (!take_selection(d, table, a, room, selection, latest) || !take_shapes(d, a, room, shapes))
         return TOO_LITTLE_ROOM;
+    draw_groups(d, table, group);
+    for (i64 e = 0; e < d.episodes; e++) {
+        scope[e] = episode_scope(d, table, e);
+        select_addresses(d, table, e, group + e * d.lanes, scope[e], selection, latest, a, shapes);
+    }
     Rows& rows = d.result;
     i64* identity;
-    if (!write_rows(d, table, group, scope, a, picked, which, room, rows, identity))
+    if (!write_rows(d, table, group, scope, a, shapes, room, rows, identity))
         return TOO_LITTLE_ROOM;
     if (d.fresh) {
         know_nothing(d.known);
@@ -473,10 +434,6 @@ static inline i64 draw_chunk(Drawing& d) {
         d.carried.ordinal[t] = ordinal[t];
         d.carried.start[t] = start[t];
     }
-    d.carried.owners = r.owners;
-    d.carried.owner_key = r.held;
-    d.carried.episodes = r.episodes;
-    d.carried.episode_start = r.start;
-    d.carried.episode_hold = r.hold;
+    __builtin_memcpy(d.carried.claim, selection.claim, (u64)d.map.locations * sizeof(Claim));
     return DRAWN;
 }

@@ -13,11 +13,17 @@ struct Observation {
 
 extern "C" {
 
-VISIBLE i64 tester_loops_version() { return 5; }
+VISIBLE i64 tester_loops_version() { return 6; }
 
-// Makes d->map, in d->room.
+// Makes d->map and the claims on its locations, in d->room.
 VISIBLE i64 tester_draw_map(Drawing* d) {
-    return build_map(d->map_settings, FORKED(d->key, "map"), d->room, d->map);
+    const i64 made = build_map(d->map_settings, FORKED(d->key, "map"), d->room, d->map);
+    if (made != DRAWN) return made;
+    d->carried.claim = d->room.take<Claim>(d->map.locations);
+    if (!d->room.enough()) return TOO_LITTLE_ROOM;
+    for (i64 i = 0; i < d->map.locations; i++)
+        d->carried.claim[i] = {0, 0, -1, 0, SEVERAL, NOBODY, false};
+    return DRAWN;
 }
 
 // Makes d->result, in d->room.

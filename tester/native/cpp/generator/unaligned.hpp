@@ -3,7 +3,8 @@
 // Invariant: equal to tester/generator/unaligned.py; the reasons are given there.
 #pragma once
 
-#include "address_selection.hpp"
+#include "address_map.hpp"
+#include "reservation.hpp"
 
 enum { WHOLE_LINES_PERCENT = 25, INSIST_PERCENT = 6 };
 
@@ -23,16 +24,17 @@ struct ByteRow {
     i64* isolation_end;
 };
 
-// An access that gets another shape.
-struct Picked {
+// The bytes of an access that gets another shape.
+struct Shape {
+    i64 first, end;
+};
+
+// What is asked of it. `longest`: bytes it may have; more than MAX_ACCESS_BYTES: an engine's, over several
+// lines. `by_group`: it stays within its group, as its episode makes fetch-adds.
+struct Shaping {
     i64 name;  // counters for random numbers
-    i64 address;
-    i64 episode;
-    i64 longest;
-    bool by_group, is_store;
-    // what it becomes
-    i64 own, first, end;
-    i64 wanted, locations;  // the locations that it wants: the first one, and how many
+    i64 address, longest;
+    bool by_group;
 };
 
 // `label`: the group of each location, in the order of addresses.
@@ -94,78 +96,69 @@ static inline i64 location_from(const ByteRow& row, i64 address) {
     return row.from[place_of_byte(row.line, row.lines, row.line_size, address)];
 }
 
-// What an access asks for if all is free, within what it may touch at all.
-static inline void want(const ByteRow& row, u64 key, Picked& p) {
-    const i64 name = word(p.name, 8, 0), size = row.line_size;
+// What an access has if all is free, within what it may touch at all. `own`: its location, of the row.
+static inline Shape wanted_shape(const ByteRow& row, u64 key, const Shaping& s, i64 own) {
+    const i64 name = word(s.name, 8, 0), size = row.line_size;
     i64 bits = 0;
-    while ((i64)1 << bits < p.longest) bits++;
+    while ((i64)1 << bits < s.longest) bits++;
     const bool is_short = draw_percent(key, name, 50);
     if (is_short) bits = 2 + draw_below(key, name + 1, bits - 1);
     const i64 length = 1 + draw_below(key, name + 2, (i64)1 << bits);
-    p.first = p.address - draw_below(key, name + 3, length);
-    p.end = p.first + length;
-    const bool inside = p.longest <= MAX_ACCESS_BYTES;
+    Shape wanted;
+    wanted.first = s.address - draw_below(key, name + 3, length);
+    wanted.end = wanted.first + length;
+    const bool inside = s.longest <= MAX_ACCESS_BYTES;
     if (!inside && size <= MAX_TRANSFER_BYTES / 4 &&
         draw_percent(key, name + 4, WHOLE_LINES_PERCENT)) {
-        p.first &= -size;
-        p.end = (p.end + size - 1) & -size;
+        wanted.first &= -size;
+        wanted.end = (wanted.end + size - 1) & -size;
     }
-    p.own = location_from(row, p.address + 1) - 1;
-    i64 low = p.by_group ? row.group_first[p.own] : row.isolation_first[p.own];
-    i64 high = p.by_group ? row.group_end[p.own] : row.isolation_end[p.own];
-    const i64 line = p.address & -size;
+    i64 low = s.by_group ? row.group_first[own] : row.isolation_first[own];
+    i64 high = s.by_group ? row.group_end[own] : row.isolation_end[own];
+    const i64 line = s.address & -size;
     if (inside && line > low) low = line;
     if (inside && line + size < high) high = line + size;
-    if (p.first < low) p.first = low;
-    if (p.end > high) p.end = high;
-    p.wanted = location_from(row, p.first + 1) - 1;
-    p.locations = location_from(row, p.end) - p.wanted;
+    if (wanted.first < low) wanted.first = low;
+    if (wanted.end > high) wanted.end = high;
+    return wanted;
 }
 
-// Gives each access the bytes around its own location that it may have by now. `r.location`: one entry per
-// wanted location of each.
-static inline void shape(const ByteRow& row, u64 key, Reservation& r, Picked* picked, i64 count) {
-    i64 asks = 0;
-    for (i64 i = 0; i < count; i++) {
-        const Picked& p = picked[i];
-        for (i64 at = p.wanted; at < p.wanted + p.locations; at++, asks++)
-            ask_for(r, asks, asks << 1 | p.is_store,
-                    key_of(row.location[at], r.live + p.episode, 0));
-    }
-    grant(r, asks);
-    asks = 0;
-    for (i64 i = 0; i < count; i++) {
-        Picked& p = picked[i];
-        i64 low = -1, high = (i64)1 << 62;
-        for (i64 at = p.wanted; at < p.wanted + p.locations; at++, asks++) {
-            if (r.location[asks] >= 0) continue;
-            if (at < p.own && row.end[at] > low) low = row.end[at];
-            if (at > p.own && row.address[at] < high) high = row.address[at];
-        }
-        const bool insists =
-            p.longest > MAX_ACCESS_BYTES && draw_percent(key, word(p.name, 8, 5), INSIST_PERCENT);
-        if (insists) continue;
-        if (low > p.first) p.first = low;
-        if (high < p.end) p.end = high;
-    }
+// The shape of an access that holds its own location: it grows on both sides into those it may have.
+static inline Shape grown(const ByteRow& row, u64 key, const Shaping& s, const Holder& holder,
+                          Claim* claim) {
+    const i64 own = location_from(row, s.address + 1) - 1;
+    Shape shape = wanted_shape(row, key, s, own);
+    const bool insists =
+        s.longest > MAX_ACCESS_BYTES && draw_percent(key, word(s.name, 8, 5), INSIST_PERCENT);
+    const auto takes = [&](i64 at) {
+        Claim& its = claim[row.location[at]];
+        if (!insists && !is_free(its, holder)) return false;
+        hold(its, holder);
+        return true;
+    };
+    for (i64 at = own - 1; at >= 0 && row.end[at] > shape.first; at--)
+        if (!takes(at)) shape.first = row.end[at];
+    for (i64 at = own + 1; at < row.locations && row.address[at] < shape.end; at++)
+        if (!takes(at)) shape.end = row.address[at];
+    return shape;
 }
 
 // Bytes up to the end of its first line, or of the access.
-static inline i64 first_line_end(const Picked& p, i64 line_size) {
-    const i64 end = (p.first & -line_size) + line_size;
-    return end < p.end ? end : p.end;
+static inline i64 first_line_end(const Shape& s, i64 line_size) {
+    const i64 end = (s.first & -line_size) + line_size;
+    return end < s.end ? end : s.end;
 }
 
 // Rows of an access: every 8 bytes, and where a line ends.
-static inline i64 pieces_of(const Picked& p, i64 line_size) {
-    const i64 line_end = first_line_end(p, line_size);
-    return (line_end - p.first + 7) / 8 + (p.end - line_end + 7) / 8;
+static inline i64 pieces_of(const Shape& s, i64 line_size) {
+    const i64 line_end = first_line_end(s, line_size);
+    return (line_end - s.first + 7) / 8 + (s.end - line_end + 7) / 8;
 }
 
-static inline void piece_of(const Picked& p, i64 line_size, i64 part, i64& address, u8& size) {
-    const i64 line_end = first_line_end(p, line_size);
-    const i64 here = (line_end - p.first + 7) / 8;
-    const i64 limit = part < here ? line_end : p.end;
-    address = part < here ? p.first + 8 * part : line_end + 8 * (part - here);
+static inline void piece_of(const Shape& s, i64 line_size, i64 part, i64& address, u8& size) {
+    const i64 line_end = first_line_end(s, line_size);
+    const i64 here = (line_end - s.first + 7) / 8;
+    const i64 limit = part < here ? line_end : s.end;
+    address = part < here ? s.first + 8 * part : line_end + 8 * (part - here);
     size = (u8)(limit - address < 8 ? limit - address : 8);
 }
