@@ -43,7 +43,7 @@ _ROUNDS: Final = 3
 """But at least this many episodes per agent."""
 MAX_LEG_ACCESSES: Final = 1 << 24
 """More lane accesses than this are refused: see `_check_size`."""
-_PATIENCE: Final = 3
+_PATIENCE: Final = 6
 """Times the usual limit until a hang is declared, where resources are scarce."""
 
 
