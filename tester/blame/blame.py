@@ -47,7 +47,7 @@ _LEAST_PATIENCE: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MadeTransition:
     """A transition that was made: when, by whom, on what."""
 
     tick: int
@@ -95,7 +95,7 @@ class Blame:
 
     suspects: tuple[Suspect, ...]
     neighbour: str = ""
-    parting: Step | None = None
+    parting: MadeTransition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +275,11 @@ def _named(cell: Cell, trials: Trials) -> tuple[str, str]:
     return name, str(transition_location(kind, state, event))
 
 
-def _step(steps: Steps, place: int, names: Sequence[tuple[str, int]], trials: Trials) -> Step:
+def _step(
+    steps: Steps, place: int, names: Sequence[tuple[str, int]], trials: Trials
+) -> MadeTransition:
     tick, controller, line, state, event, following = steps[place].tolist()
     machine, number = names[controller]
     cell, where = _named((machine, state, event), trials)
     states = trials.protocol.info.machine(machine).STATES
-    return Step(tick, f"{machine} {number}", line, cell, states.name_of(following), where)
+    return MadeTransition(tick, f"{machine} {number}", line, cell, states.name_of(following), where)

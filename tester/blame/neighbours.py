@@ -1,6 +1,6 @@
 """Legs next to a failing one: the same with one thing taken away, or with one message later.
 
-Invariant: a neighbour differs from the leg in one piece of one `Step`, or in the delay of one
+Invariant: a neighbour differs from the leg in one piece of one `ShrinkStep`, or in the delay of one
 message; the order of the neighbours depends on the leg alone.
 """
 

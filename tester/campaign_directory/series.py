@@ -25,7 +25,7 @@ from tester.campaign.workers import Deal, LegResult
 from tester.campaign_directory.failures import FailureLog
 from tester.campaign_directory.guidance import Guide
 from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
-from tester.campaign_directory.store import LINE, OWN, FailureRow, Row, Store
+from tester.campaign_directory.store import LINE, OWN, FailureRow, LegRow, Store
 from tester.campaign_directory.transition_pairs import Numbers, PairFinder
 from tester.engines.selection import Chosen
 from tester.profiles import machine_roles
@@ -97,7 +97,7 @@ class LegSeries:
         cells = PairFinder(protocol.info).cells
         own, line = store.pairs(OWN), store.pairs(LINE)
         self._own, self._line = _Seen(cells, own), _Seen(cells, line)
-        self._batch: list[Row] = []
+        self._batch: list[LegRow] = []
         self._committed = time.monotonic()
         self._began = self._committed - store.elapsed()
         self._hit = store.hit_cells()
@@ -166,7 +166,7 @@ class LegSeries:
 
     def _take(self, record: LegRecord) -> None:
         own, line = self._own.new(record.pairs.own), self._line.new(record.pairs.line)
-        row = Row(record, own, line, time.monotonic() - self._began)
+        row = LegRow(record, own, line, time.monotonic() - self._began)
         new: tuple[FailureRow, ...] = ()
         if record.kind:
             self.commit()  # to find the cause takes long
@@ -185,7 +185,7 @@ class LegSeries:
     def _campaign(self) -> Campaign:
         return Campaign(self._protocol, self._options, self._engine)
 
-    def _count(self, row: Row) -> None:
+    def _count(self, row: LegRow) -> None:
         record, progress = row.record, self.progress
         assert record.totals is not None and record.coverage is not None
         for name, machine in record.coverage.machines.items():

@@ -80,7 +80,7 @@ class FailureRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class LegRow:
     """A leg as it is stored. ``new_own``, ``new_line``: pairs that no leg before it had."""
 
     record: LegRecord
@@ -234,7 +234,7 @@ class Store:
                 [(name, json_text(value)) for name, value in facts.items()],
             )
 
-    def add(self, rows: Sequence[Row], failures: Iterable[FailureRow] = ()) -> None:
+    def add(self, rows: Sequence[LegRow], failures: Iterable[FailureRow] = ()) -> None:
         """Commit legs, which follow on those that are there; ones that are there already are left
         out. Raises StoreError, with nothing of them stored."""
         with self._errors(), self._base:
@@ -250,7 +250,7 @@ class Store:
             first = self._next()
             self._insert([row for row in rows if row.record.number >= first])
 
-    def _insert(self, rows: Sequence[Row]) -> None:
+    def _insert(self, rows: Sequence[LegRow]) -> None:
         for row in rows:
             number, coverage = row.record.number, row.record.coverage
             cells = 0 if coverage is None else self._add_cells(number, coverage)
@@ -261,7 +261,7 @@ class Store:
                 [(scope, pair, number) for scope, found in pairs for pair in found.tolist()],
             )
 
-    def _add_leg(self, row: Row, cells: int) -> None:
+    def _add_leg(self, row: LegRow, cells: int) -> None:
         record, totals = row.record, row.record.totals
         assert totals is not None, "legs are stored that were run"
         self._base.execute(

@@ -11,12 +11,12 @@ from typing import Final
 
 from slicc.scenario_text.conditions import Condition, Quantifier, outcome_text
 from slicc.text.data import json_text
-from tester.litmus.series import Result, Seen
+from tester.litmus.series import LitmusSeries, Seen
 
 MOST_ROWS: Final = 24
 
 
-def as_lines(file: Path, result: Result, again: str, quiet: bool) -> list[str]:
+def as_lines(file: Path, result: LitmusSeries, again: str, quiet: bool) -> list[str]:
     """A heading, the outcomes by count, the conditions; ``quiet``: the heading alone.
 
     ``again``: the command that repeats the first run that failed, if its file could be written.
@@ -31,7 +31,7 @@ def as_lines(file: Path, result: Result, again: str, quiet: bool) -> list[str]:
     return lines
 
 
-def _heading(file: Path, result: Result) -> str:
+def _heading(file: Path, result: LitmusSeries) -> str:
     scenario, judge = result.bound.scenario, result.judge
     verdict = "FAILED" if result.failed is not None else "ok"
     name = f"{file.stem}: {scenario.title}" if scenario.title else file.stem
@@ -43,7 +43,7 @@ def _heading(file: Path, result: Result) -> str:
     return ", ".join(parts)
 
 
-def _outcomes(result: Result) -> list[str]:
+def _outcomes(result: LitmusSeries) -> list[str]:
     seen = sorted(result.seen.values(), key=lambda each: (not each.objections, -each.count))
     rows = [_row(each) for each in seen[:MOST_ROWS]]
     if len(seen) > MOST_ROWS:
@@ -56,12 +56,12 @@ def _row(seen: Seen) -> str:
     return f"{seen.count:>8,}  {outcome_text(seen.outcome)}{mark}"
 
 
-def _conditions(result: Result) -> list[str]:
+def _conditions(result: LitmusSeries) -> list[str]:
     judge = result.judge
     return [] if judge is None else [f"  {_condition(c, result)}" for c in judge.conditions]
 
 
-def _condition(condition: Condition, result: Result) -> str:
+def _condition(condition: Condition, result: LitmusSeries) -> str:
     assert result.judge is not None
     if condition.quantifier is Quantifier.forall:
         return f"{condition}: held in {result.was_seen(condition):,} of {result.runs:,} runs"
@@ -75,12 +75,12 @@ def _condition(condition: Condition, result: Result) -> str:
     return f"{condition}: {text}"
 
 
-def as_json(results: Sequence[tuple[Path, Result, Path | None]]) -> str:
+def as_json(results: Sequence[tuple[Path, LitmusSeries, Path | None]]) -> str:
     """The results for programs."""
     return json_text([_scenario(*each) for each in results], indent=2)
 
 
-def _scenario(file: Path, result: Result, saved: Path | None) -> dict[str, object]:
+def _scenario(file: Path, result: LitmusSeries, saved: Path | None) -> dict[str, object]:
     judge, failed = result.judge, result.failed
     return {
         "file": str(file),

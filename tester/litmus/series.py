@@ -45,7 +45,7 @@ class Failed:
 
 
 @dataclass(slots=True)
-class Result:
+class LitmusSeries:
     """A series. ``judge``: None of a race-free scenario, whose every byte is judged."""
 
     bound: Bound
@@ -68,7 +68,7 @@ def run_series(
     seed: int,
     model: Model | None = None,
     on_run: Callable[[], None] = lambda: None,
-) -> Result:
+) -> LitmusSeries:
     """Run a scenario that often; one that states its keys exactly as it says. Raises ScenarioError.
 
     Continues behind failures, so that counts are those of all runs.
@@ -77,12 +77,12 @@ def run_series(
     if scenario.racy:
         model = scenario.model or model
         bound = bound.of(replace(scenario, model=model))
-        result = Result(bound, judge_of(bound, model))
+        result = LitmusSeries(bound, judge_of(bound, model))
         for each in _racy_runs(bound, runs, seed):
             _run_racy(result, each, engine)
             on_run()
         return result
-    result = Result(bound, None)
+    result = LitmusSeries(bound, None)
     pairs = _race_free_runs(bound, runs, seed)
     while some := list(islice(pairs, _BATCH)):
         legs = [bound.leg(key, delays)[0] for key, delays in some]
@@ -115,7 +115,7 @@ def _race_free_runs(bound: Bound, runs: int, seed: int) -> Iterator[tuple[int, s
         yield key, policies[number % len(policies)]
 
 
-def _run_racy(result: Result, scenario: syntax.Scenario, engine: Chosen) -> None:
+def _run_racy(result: LitmusSeries, scenario: syntax.Scenario, engine: Chosen) -> None:
     judge, bound = result.judge, result.bound.of(scenario)
     assert judge is not None
     leg, lowered = bound.leg(scenario.keys[0], scenario.delays[0], overlap=judge.model is Model.tso)

@@ -10,7 +10,7 @@ from typing import Final
 
 from slicc.coverage.mutants import Fate
 from slicc.text.markup import html_text
-from tester.mutation.score import Judged, Row, Score
+from tester.mutation.score import Judged, Score, ScoreRow
 from tester.mutation.text_report import place
 
 _STYLE: Final = """
@@ -49,7 +49,7 @@ def html_report(score: Score, title: str, notes: Iterable[str]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _table(title: str, rows: Iterable[Row]) -> Iterator[str]:
+def _table(title: str, rows: Iterable[ScoreRow]) -> Iterator[str]:
     heads = (
         title,
         "mutants",

@@ -16,7 +16,7 @@ from typing import Any, Final
 from slicc.coverage.mutants import SCHEMA
 from slicc.text.data import json_text
 from tester.errors import ConfigError
-from tester.mutation.outcome import Outcome
+from tester.mutation.outcome import MutantOutcome
 
 FILE: Final = "mutants.jsonl"
 _MOST_BYTES: Final = 1 << 28
@@ -31,7 +31,7 @@ class Journal:
     def __init__(self, directory: Path, head: Head) -> None:
         self._path = directory / FILE
         self._head = {"schema": SCHEMA, **head}
-        self.outcomes: dict[str, Outcome] = {}
+        self.outcomes: dict[str, MutantOutcome] = {}
 
     def __enter__(self) -> Journal:
         """Read what is there. Raises ConfigError, OSError."""
@@ -56,7 +56,7 @@ class Journal:
     ) -> None:
         self._stream.close()
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: MutantOutcome) -> None:
         """Write one down. Raises OSError."""
         self.outcomes[outcome.mutant] = outcome
         self._line(outcome.to_json())
@@ -84,7 +84,7 @@ class Journal:
                 if number == 1:
                     self._check(value)
                 else:
-                    outcome = Outcome.from_json(value)
+                    outcome = MutantOutcome.from_json(value)
                     self.outcomes[outcome.mutant] = outcome
             except ConfigError:
                 raise

@@ -18,7 +18,7 @@ NO_END = "no-end"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MutantOutcome:
     """``mutant``: its name. ``legs``: how many it has been through; ``episodes``: completed in
     all of them, whether they concern it or not, up to the end of a killed mutant's last leg.
 
@@ -41,9 +41,9 @@ class Outcome:
         return {key: value for key, value in asdict(self).items() if value not in ("", 0)}
 
     @staticmethod
-    def from_json(value: dict[str, Any]) -> Outcome:
+    def from_json(value: dict[str, Any]) -> MutantOutcome:
         """Raises TypeError, ValueError."""
-        found = Outcome(**{**value, "fate": Fate(value["fate"])})
+        found = MutantOutcome(**{**value, "fate": Fate(value["fate"])})
         numbers = (found.legs, found.episodes, found.reached, found.changed)
         texts = (found.mutant, found.verdict, found.place, found.reason)
         if not all(type(n) is int and n >= 0 for n in numbers):

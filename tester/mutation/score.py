@@ -14,7 +14,7 @@ from typing import Final
 from slicc.coverage.mutants import Fate, score_of
 from slicc.mutation.mutant import Mutant, Operator
 from slicc.text.lazy_dataclass import dataclass
-from tester.mutation.outcome import Outcome
+from tester.mutation.outcome import MutantOutcome
 
 STEPS: Final = (10, 100, 1_000, 10_000)
 """Episodes within which it is said how many mutants were killed."""
@@ -25,7 +25,7 @@ class Judged:
     """A mutant and what became of it."""
 
     mutant: Mutant
-    outcome: Outcome
+    outcome: MutantOutcome
 
     @property
     def standing(self) -> str:
@@ -44,7 +44,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreRow:
     """Counts of some mutants."""
 
     name: str
@@ -65,24 +65,24 @@ class Row:
 class Score:
     """The numbers of one study."""
 
-    def __init__(self, mutants: Iterable[Mutant], outcomes: Mapping[str, Outcome]) -> None:
+    def __init__(self, mutants: Iterable[Mutant], outcomes: Mapping[str, MutantOutcome]) -> None:
         self.judged = [Judged(mutant, outcomes[mutant.name]) for mutant in mutants]
 
     @property
-    def total(self) -> Row:
+    def total(self) -> ScoreRow:
         return _row("all", self.judged)
 
     @property
-    def by_operator(self) -> list[Row]:
+    def by_operator(self) -> list[ScoreRow]:
         """In the order of their declaration."""
         rows = self._rows(lambda each: each.mutant.operator)
         return [rows[operator] for operator in Operator if operator in rows]
 
     @property
-    def by_machine(self) -> list[Row]:
+    def by_machine(self) -> list[ScoreRow]:
         return list(self._rows(lambda each: each.mutant.machine).values())
 
-    def _rows(self, key: Callable[[Judged], str]) -> dict[str, Row]:
+    def _rows(self, key: Callable[[Judged], str]) -> dict[str, ScoreRow]:
         groups: dict[str, list[Judged]] = {}
         for each in self.judged:
             groups.setdefault(key(each), []).append(each)
@@ -108,7 +108,7 @@ class Score:
         return sorted(order, key=lambda each: (-each.outcome.changed, -each.outcome.reached))
 
 
-def _row(name: str, judged: Sequence[Judged]) -> Row:
+def _row(name: str, judged: Sequence[Judged]) -> ScoreRow:
     fates = Counter(each.outcome.fate for each in judged)
     killed = [each.outcome.episodes for each in judged if each.outcome.fate is Fate.KILLED]
-    return Row(name, fates, median(killed) if killed else None)
+    return ScoreRow(name, fates, median(killed) if killed else None)

@@ -14,14 +14,14 @@ from typing import Final
 from slicc.coverage.mutants import Fate
 from slicc.mutation.equivalence.judge import Equivalence
 from tester.mutation.exhaustion import Exhaustion, Explored
-from tester.mutation.outcome import Outcome
+from tester.mutation.outcome import MutantOutcome
 from tester.mutation.pool import Lost, Pool
 from tester.mutation.study import Attempt, Study, Watch
 
 _LONGEST_EPOCH: Final = 16
 _PATIENCE: Final = 1800.0
 """Seconds for the exploration of a mutant."""
-OnOutcome = Callable[[Outcome], None]
+OnOutcome = Callable[[MutantOutcome], None]
 
 
 def epoch_end(leg: int) -> int:
@@ -40,14 +40,14 @@ class Scoring:
         self,
         study: Study,
         episodes: int,
-        known: Sequence[Outcome] = (),
+        known: Sequence[MutantOutcome] = (),
         on_outcome: OnOutcome = lambda outcome: None,
     ) -> None:
         self._budget = episodes
         self._on_outcome = on_outcome
         names = [mutant.name for mutant in study.mutated.mutants]
         self._numbers = {name: number for number, name in enumerate(names, 1)}
-        self.outcomes = {name: Outcome(name, Fate.OPEN) for name in names}
+        self.outcomes = {name: MutantOutcome(name, Fate.OPEN) for name in names}
         self.outcomes |= {each.mutant: each for each in known if each.mutant in self._numbers}
         self._judge_equivalence(study)
 
@@ -61,7 +61,7 @@ class Scoring:
                     self._take(replace(outcome, fate=Fate.EQUIVALENT, reason=reason))
 
     @property
-    def open(self) -> list[Outcome]:
+    def open(self) -> list[MutantOutcome]:
         """The outcomes of mutants whose fate is not known yet."""
         return [each for each in self.outcomes.values() if each.fate is Fate.OPEN]
 
@@ -99,7 +99,7 @@ class Scoring:
                     outcome = replace(outcome, fate=fate, reason=ending.reason)
                 self._take(outcome)
 
-    def _after(self, before: Outcome, ending: Attempt | Lost) -> Outcome:
+    def _after(self, before: MutantOutcome, ending: Attempt | Lost) -> MutantOutcome:
         if isinstance(ending, Lost):
             return replace(before, fate=Fate.KILLED, verdict=ending.verdict)
         after = _sum(before, ending)
@@ -108,12 +108,12 @@ class Scoring:
             return replace(after, fate=Fate.KILLED, verdict=verdict, place=ending.place)
         return replace(after, fate=Fate.SURVIVED) if after.episodes >= self._budget else after
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: MutantOutcome) -> None:
         self.outcomes[outcome.mutant] = outcome
         self._on_outcome(outcome)
 
 
-def _sum(before: Outcome, attempt: Attempt) -> Outcome:
+def _sum(before: MutantOutcome, attempt: Attempt) -> MutantOutcome:
     return replace(
         before,
         legs=before.legs + attempt.legs,

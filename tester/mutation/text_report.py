@@ -9,7 +9,7 @@ from slicc.coverage.mutants import SCHEMA, Fate
 from slicc.mutation.mutant import Mutant
 from slicc.text.data import json_text
 from tester.mutation.journal import Head
-from tester.mutation.score import STEPS, Judged, Row, Score
+from tester.mutation.score import STEPS, Judged, Score, ScoreRow
 
 _SHOWN: Final = 40
 """Survivors with their diffs; the rest is in the other formats."""
@@ -40,7 +40,7 @@ def _head(title: str, width: int) -> str:
     return f"{title:<{width}}  mutants  killed  survived  equivalent    score  median episodes"
 
 
-def _line(row: Row, width: int) -> str:
+def _line(row: ScoreRow, width: int) -> str:
     fates = row.fates
     score = "-" if row.score is None else f"{row.score:.1f} %"
     episodes = "-" if row.episodes is None else f"{row.episodes:,.0f}"
@@ -86,7 +86,7 @@ def json_report(score: Score, head: Head) -> str:
     return json_text(value, indent=1)
 
 
-def _row_value(row: Row) -> dict[str, Any]:
+def _row_value(row: ScoreRow) -> dict[str, Any]:
     fates = {fate.value: row.fates.get(fate, 0) for fate in Fate}
     return {"name": row.name, **fates, "score": row.score, "median_episodes": row.episodes}
 

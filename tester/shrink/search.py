@@ -9,8 +9,8 @@ can.
 
 Candidates stand in one order, and the first that fails in the same way counts, wherever and with
 how many others at a time they are run. Invariant: the result depends on the leg and the limit of
-candidates alone. It fails as the leg did, and, unless the search was cut, no piece of any `Step`
-can be removed from it; shrunk again it stays as it is.
+candidates alone. It fails as the leg did, and, unless the search was cut, no piece of any
+`ShrinkStep` can be removed from it; shrunk again it stays as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tester.program.program import Program
 from tester.program.replay_file import Leg, with_derived
 from tester.shrink.measure import Size
 from tester.shrink.scripts import is_drawn, script_of, with_policy, with_script, written_down
-from tester.shrink.simpler_programs import Step, program_steps
+from tester.shrink.simpler_programs import ShrinkStep, program_steps
 from tester.shrink.simpler_systems import system_steps
 from tester.shrink.small_numbers import reading_steps
 from tester.shrink.trials import Trials, derived
@@ -147,7 +147,7 @@ class Shrinker:
         self._reading = (*reading_steps(),)
         self._retimed = False
         self._keys = _RUN_KEYS
-        self._fruitless: dict[Step, tuple[Leg, int]] = {}
+        self._fruitless: dict[ShrinkStep, tuple[Leg, int]] = {}
         """Steps that could remove nothing: from which leg, tried with how many run keys."""
 
     def run(self) -> Shrunk:
@@ -236,7 +236,7 @@ class Shrinker:
                 least = middle + 1
         return length < whole
 
-    def _minimise(self, step: Step) -> bool:
+    def _minimise(self, step: ShrinkStep) -> bool:
         """Remove pieces in ever smaller chunks."""
         keys = self._keys if self._retimed and step.retimed else 1
         leg, tried = self._fruitless.get(step, (None, 0))
@@ -261,7 +261,9 @@ class Shrinker:
             self._fruitless[step] = self._best, keys
         return removed
 
-    def _without(self, step: Step, first: int, chunk: int, count: int) -> Iterator[_Candidate]:
+    def _without(
+        self, step: ShrinkStep, first: int, chunk: int, count: int
+    ) -> Iterator[_Candidate]:
         best = self._best
         for place in range(first, count, chunk):
             away = np.zeros(count, np.bool_)

@@ -1,7 +1,7 @@
 """Ways to make the program of a leg simpler: what may be taken away, piece by piece.
 
-A `Step` says how many pieces of a kind a leg has, and returns the leg without some of them; the
-search decides which. Invariant: what a step returns is simpler in one thing without being worse
+A `ShrinkStep` says how many pieces of a kind a leg has, and returns the leg without some of them;
+the search decides which. Invariant: what a step returns is simpler in one thing without being worse
 in another, so that a search over steps ends; whether it is a leg at all, and free of races, is for
 `tester.program.replay_file.with_expectations` to say.
 """
@@ -35,7 +35,7 @@ from tester.shrink.scripts import with_lines_moved
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ShrinkStep:
     """``what``: the pieces, in words. ``without``: the leg without the marked pieces [N]; None:
     there is no such leg. ``retimed``: whether to try it with other delays as well. ``sound``: the
     leg has accesses where it had some before and nowhere else, so its program is one if that was
@@ -48,7 +48,7 @@ class Step:
     sound: bool = True
 
 
-def program_steps() -> tuple[Step, ...]:
+def program_steps() -> tuple[ShrinkStep, ...]:
     """All of programs, what saves most first."""
     return (_FETCH_ADDS, *_PIECES, *_FLAGS, *_BYTES, _GROUPS, _LINES)
 
@@ -57,12 +57,12 @@ def _of_program(
     what: str,
     count: Callable[[Program], int],
     without: Callable[[Program, BoolArray], Program],
-) -> Step:
+) -> ShrinkStep:
     def less(leg: Leg, away: BoolArray) -> Leg | None:
         program = without(leg.program, away)
         return replace(leg, program=program) if program.episodes else None
 
-    return Step(what, lambda leg: count(leg.program), less)
+    return ShrinkStep(what, lambda leg: count(leg.program), less)
 
 
 # ------------------------------------------------------------------ pieces
@@ -135,10 +135,10 @@ def _without_adds(leg: Leg, away: BoolArray) -> Leg:
     return replace(leg, program=replace(program, derived=False, episode_scope=scope))
 
 
-_FETCH_ADDS: Final = Step("fetch-adds", _fetch_adds, _without_adds)
+_FETCH_ADDS: Final = ShrinkStep("fetch-adds", _fetch_adds, _without_adds)
 
 
-def _flag(what: str, array: str, bits: int) -> Step:
+def _flag(what: str, array: str, bits: int) -> ShrinkStep:
     """Bits of episodes or actions that need not be set."""
 
     def marked(program: Program) -> BoolArray:
@@ -172,7 +172,9 @@ def _wide(program: Program) -> BoolArray:
     return np.asarray(alone & (program.action_size > 1))
 
 
-def _narrowed(what: str, size_of: Callable[[IntArray], IntArray], upper: bool = False) -> Step:
+def _narrowed(
+    what: str, size_of: Callable[[IntArray], IntArray], upper: bool = False
+) -> ShrinkStep:
     """Accesses of fewer bytes: the lower ones, or the upper ones."""
 
     def without(program: Program, away: BoolArray) -> Program:
@@ -261,6 +263,6 @@ def _without_lines(leg: Leg, away: BoolArray) -> Leg:
     )
 
 
-_LINES: Final = Step(
+_LINES: Final = ShrinkStep(
     "lines", lambda leg: max(0, len(lines_of(leg.program)) - 1), _without_lines, sound=False
 )

@@ -34,7 +34,7 @@ from tester.shrink.scripts import (
     with_policy,
     with_script,
 )
-from tester.shrink.simpler_programs import Step
+from tester.shrink.simpler_programs import ShrinkStep
 from tester.shrink.usual_systems import UsualSystems
 
 _ROLES: Final = ("second", "private", "directories", "processors", "dmas", "fetchers", "scalars")
@@ -44,7 +44,7 @@ _Wanted = Callable[[Leg], dict[str, object]]
 """Counts of a smaller system, as assignments."""
 
 
-def system_steps(protocol: LoadedProtocol) -> tuple[Step, ...]:
+def system_steps(protocol: LoadedProtocol) -> tuple[ShrinkStep, ...]:
     """All of systems, what saves most first."""
     usual = UsualSystems(protocol)
     counts: list[_Wanted] = [_used_only]
@@ -54,7 +54,7 @@ def system_steps(protocol: LoadedProtocol) -> tuple[Step, ...]:
         _DELAYS,
         _SCRIPT,
         *(_single("machines, waves, lanes", partial(_resized, usual, each)) for each in counts),
-        Step(
+        ShrinkStep(
             "settings",
             lambda leg: len(usual.settings(leg.description)),
             partial(_without_settings, usual),
@@ -63,7 +63,7 @@ def system_steps(protocol: LoadedProtocol) -> tuple[Step, ...]:
     )
 
 
-def _single(what: str, change: Callable[[Leg], Leg | None]) -> Step:
+def _single(what: str, change: Callable[[Leg], Leg | None]) -> ShrinkStep:
     """Of one piece, which is all that there is to change."""
     last: list[tuple[Leg, Leg | None]] = []
 
@@ -72,16 +72,18 @@ def _single(what: str, change: Callable[[Leg], Leg | None]) -> Step:
             last[:] = [(leg, change(leg))]
         return last[0][1]
 
-    return Step(what, lambda leg: int(changed(leg) is not None), lambda leg, away: changed(leg))
+    return ShrinkStep(
+        what, lambda leg: int(changed(leg) is not None), lambda leg, away: changed(leg)
+    )
 
 
-_DELAYS: Final = Step(
+_DELAYS: Final = ShrinkStep(
     "delays",
     lambda leg: int(leg.description.network.delays != NOMINAL),
     lambda leg, away: with_policy(leg, NOMINAL),
     retimed=False,
 )
-_SCRIPT: Final = Step(
+_SCRIPT: Final = ShrinkStep(
     "delayed messages",
     lambda leg: len(script_of(leg)),
     lambda leg, away: with_script(
@@ -117,7 +119,7 @@ def _described(protocol: LoadedProtocol, leg: Leg, data: Mapping[str, Any]) -> L
     return replace(leg, description=description) if same else None
 
 
-def _frames(sets: bool, ways: bool) -> Step:
+def _frames(sets: bool, ways: bool) -> ShrinkStep:
     """Caches with fewer sets, fewer ways, or both."""
 
     def large(leg: Leg) -> list[tuple[str, str]]:
@@ -139,7 +141,7 @@ def _frames(sets: bool, ways: bool) -> Step:
         except DescriptionError:
             return None
 
-    return Step("frames of caches", lambda leg: len(large(leg)), smaller)
+    return ShrinkStep("frames of caches", lambda leg: len(large(leg)), smaller)
 
 
 _FRAMES: Final = (_frames(True, True), _frames(True, False), _frames(False, True))

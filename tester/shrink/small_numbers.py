@@ -15,13 +15,13 @@ from tester.arrays import BoolArray, WordArray
 from tester.program.program import LOAD
 from tester.program.replay_file import Leg
 from tester.shrink.scripts import with_lines_moved
-from tester.shrink.simpler_programs import Step, lines_of
+from tester.shrink.simpler_programs import ShrinkStep, lines_of
 
 _FIRST_LINE: Final = 0x1000
 _RUN_KEY: Final = 1
 
 
-def reading_steps() -> tuple[Step, ...]:
+def reading_steps() -> tuple[ShrinkStep, ...]:
     """What makes a leg easier to read and no smaller."""
     return (_VALUES, _PLACES, _KEY)
 
@@ -53,7 +53,7 @@ def _small_values(leg: Leg, away: BoolArray) -> Leg:
     return replace(leg, program=replace(leg.program, derived=False, store_value=value))
 
 
-_VALUES: Final = Step("large values", lambda leg: int(_large(leg).sum()), _small_values)
+_VALUES: Final = ShrinkStep("large values", lambda leg: int(_large(leg).sum()), _small_values)
 
 # ------------------------------------------------------------------ places
 
@@ -72,11 +72,13 @@ def _in_a_row(leg: Leg, away: BoolArray) -> Leg:
     return with_lines_moved(leg, _moves(leg))
 
 
-_PLACES: Final = Step("lines far away", lambda leg: int(bool(_moves(leg))), _in_a_row, sound=False)
+_PLACES: Final = ShrinkStep(
+    "lines far away", lambda leg: int(bool(_moves(leg))), _in_a_row, sound=False
+)
 
 
 def _with_key(leg: Leg, away: BoolArray) -> Leg:
     return replace(leg, program=replace(leg.program, derived=False, run_key=_RUN_KEY))
 
 
-_KEY: Final = Step("run key", lambda leg: int(leg.run_key != _RUN_KEY), _with_key)
+_KEY: Final = ShrinkStep("run key", lambda leg: int(leg.run_key != _RUN_KEY), _with_key)

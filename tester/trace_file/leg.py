@@ -16,7 +16,7 @@ from tester.execution.leg import DEADLOCK_LIMIT
 from tester.profiles import machine_roles
 from tester.program.replay_file import Leg
 from tester.trace_file.program import program_of
-from tester.trace_file.reader import Row, read_trace
+from tester.trace_file.reader import TraceRow, read_trace
 
 PROFILE: Final = "trace"
 """What a leg from a trace has in place of a profile."""
@@ -27,7 +27,7 @@ def trace_leg(
     file: Path,
     protocol: LoadedProtocol,
     assignments: Mapping[str, object] | None = None,
-    rows: Sequence[Row] | None = None,
+    rows: Sequence[TraceRow] | None = None,
 ) -> Leg:
     """``assignments``: fields of the system description, by path; ``rows``: the file's, if it has
     been read.

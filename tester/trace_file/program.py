@@ -38,7 +38,7 @@ from tester.program.program import (
     AgentSpec,
     Program,
 )
-from tester.trace_file.reader import Row, TraceError
+from tester.trace_file.reader import TraceError, TraceRow
 
 MOST_CELLS: Final = 1 << 24
 """Rows times lanes of a program."""
@@ -49,11 +49,11 @@ _SHOWN: Final = 12
 @dataclass(slots=True)
 class _Episode:
     agent: int
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TraceRow] = field(default_factory=list)
 
 
 def program_of(
-    rows: Sequence[Row],
+    rows: Sequence[TraceRow],
     agents: Sequence[AgentSpec],
     abilities: Sequence[Abilities],
     line_size: int,
@@ -73,7 +73,7 @@ def program_of(
     return derive(program)
 
 
-def _numbers(rows: Iterable[Row], agents: Sequence[AgentSpec], file: Path) -> dict[str, int]:
+def _numbers(rows: Iterable[TraceRow], agents: Sequence[AgentSpec], file: Path) -> dict[str, int]:
     """Agents by what the trace calls them: by their names, or by their numbers."""
     known = {agent.name: number for number, agent in enumerate(agents)}
     found: dict[str, int] = {}
@@ -95,7 +95,7 @@ def _numbers(rows: Iterable[Row], agents: Sequence[AgentSpec], file: Path) -> di
     return found
 
 
-def _check(row: Row, spec: AgentSpec, able: Abilities, line_size: int, file: Path) -> None:
+def _check(row: TraceRow, spec: AgentSpec, able: Abilities, line_size: int, file: Path) -> None:
     """Whether the agent can make the request at all. Raises TraceError."""
 
     def refuse(what: str) -> TraceError:
@@ -124,7 +124,7 @@ def _check(row: Row, spec: AgentSpec, able: Abilities, line_size: int, file: Pat
 
 
 def _episodes(
-    rows: Iterable[Row], numbers: dict[str, int], abilities: Sequence[Abilities]
+    rows: Iterable[TraceRow], numbers: dict[str, int], abilities: Sequence[Abilities]
 ) -> list[_Episode]:
     """In their total order: that in which they end."""
     found: list[_Episode] = []
@@ -149,7 +149,7 @@ class _UnderWay:
         self._users: dict[int, dict[int, bool]] = {}
         """By byte: who uses it, and whether it stores."""
 
-    def make_way(self, row: Row, agent: int) -> None:
+    def make_way(self, row: TraceRow, agent: int) -> None:
         """What a request conflicts with ends before it, and so does what its agent did before: one
         of two episodes is complete before the other."""
         stores = row.kind != LOAD
@@ -162,7 +162,7 @@ class _UnderWay:
         for other in (*others, *([agent] if others else [])):
             self._end(other)
 
-    def add(self, row: Row, agent: int) -> None:
+    def add(self, row: TraceRow, agent: int) -> None:
         """A request of a wavefront."""
         episode = self._open.setdefault(agent, _Episode(agent))
         episode.rows.append(row)
@@ -243,7 +243,7 @@ def _scope(agent: int, agents: Sequence[AgentSpec], abilities: Sequence[Abilitie
     return bare | (PLAIN if abilities[agent].plain else 0)
 
 
-def _pieces(row: Row, line_size: int) -> list[tuple[int, int]]:
+def _pieces(row: TraceRow, line_size: int) -> list[tuple[int, int]]:
     """(offset, bytes) of the rows of a program that make up a request."""
     pieces, offset = [], 0
     while offset < row.bytes:
@@ -254,7 +254,7 @@ def _pieces(row: Row, line_size: int) -> list[tuple[int, int]]:
     return pieces
 
 
-def _value(row: Row, offset: int, size: int) -> int:
+def _value(row: TraceRow, offset: int, size: int) -> int:
     """What is stored, different for every row; an atomic operation adds 1."""
     if row.kind == STORE:
         return hash64(row.line, offset) & ((1 << 8 * size) - 1)

@@ -39,7 +39,7 @@ class TraceError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TraceRow:
     """A request. ``line``: where it stands. ``kind``: LOAD, STORE or ATOMIC; ``fetches``: it is an
     instruction fetch."""
 
@@ -52,7 +52,7 @@ class Row:
     fetches: bool
 
 
-def read_trace(file: Path) -> list[Row]:
+def read_trace(file: Path) -> list[TraceRow]:
     """The rows in the order of their ticks; those of one tick as they stand.
 
     Raises TraceError.
@@ -73,7 +73,7 @@ def read_trace(file: Path) -> list[Row]:
     return sorted(rows, key=lambda row: row.tick)
 
 
-def _rows(file: Path, table: Iterator[list[str]]) -> Iterator[Row]:
+def _rows(file: Path, table: Iterator[list[str]]) -> Iterator[TraceRow]:
     lines = _Lines(file, table)
     head = next(lines, [])
     if tuple(name.strip() for name in head) != COLUMNS:
@@ -111,7 +111,7 @@ class _Lines:
         return TraceError(self._file, self.number, f"{what}{shown}")
 
 
-def _row(lines: _Lines, cells: list[str]) -> Row:
+def _row(lines: _Lines, cells: list[str]) -> TraceRow:
     tick, agent, operation, address, size = cells
     if operation not in OPERATIONS:
         near = suggest(operation, OPERATIONS)
@@ -119,7 +119,7 @@ def _row(lines: _Lines, cells: list[str]) -> Row:
         raise lines.error(f"operations are {listed([*OPERATIONS])}{meant}", operation)
     if not agent:
         raise lines.error("the agent is missing")
-    return Row(
+    return TraceRow(
         line=lines.number,
         tick=_number(lines, "a tick", tick, 0, LAST_TICK),
         agent=agent,

@@ -34,11 +34,11 @@ from tester.errors import ConfigError
 from tester.litmus.binding import DEFAULT_KEY, Bound, base_description, bind, cast_of
 from tester.litmus.judgement import judge_of
 from tester.litmus.report import as_json, as_lines
-from tester.litmus.series import Result, run_series
+from tester.litmus.series import LitmusSeries, run_series
 from tester.litmus.shipped import SUFFIX, scenario_files, shipped_for
 from tester.program.replay_file import MAGIC
 
-_Done = tuple[Path, Result, Path | None]
+_Done = tuple[Path, LitmusSeries, Path | None]
 """A scenario, what came of it, and the file of a run that failed."""
 
 
@@ -167,14 +167,14 @@ def _scenario(file: Path) -> Scenario:
 
 def _series(
     bound: Bound, options: LitmusOptions, protocols: _Protocols, on_run: Callable[[], None]
-) -> Result:
+) -> LitmusSeries:
     engine = protocols.engine(bound.protocol)
     campaign = Campaign(bound.protocol, Options(options.seed, 1), engine)
     model = Model(options.model.value)
     return run_series(bound, engine, campaign, options.runs, options.seed, model, on_run)
 
 
-def _saved(result: Result, file: Path, options: LitmusOptions) -> Path | None:
+def _saved(result: LitmusSeries, file: Path, options: LitmusOptions) -> Path | None:
     """The file of a run that failed, if it can be written."""
     if result.failed is None:
         return None
@@ -204,7 +204,7 @@ def _with_settings(scenario: Scenario, options: LitmusOptions) -> Scenario:
     return replace(scenario, settings=tuple(settings))
 
 
-def _replay(path: Path, result: Result, options: LitmusOptions) -> str:
+def _replay(path: Path, result: LitmusSeries, options: LitmusOptions) -> str:
     """The command that runs it again."""
     command = ["gpu-tester", "replay", str(path)]
     if result.bound.protocol.identity.path:

@@ -33,7 +33,7 @@ from tester.mutation.exhaustion import Exhaustion
 from tester.mutation.html_report import html_report
 from tester.mutation.journal import Head, Journal
 from tester.mutation.native_object import mutant_protocol
-from tester.mutation.outcome import Outcome
+from tester.mutation.outcome import MutantOutcome
 from tester.mutation.pool import Pool
 from tester.mutation.score import Score
 from tester.mutation.scoring import Scoring
@@ -118,7 +118,7 @@ def _exhaustion(options: MutateOptions, mutated: MutatedProtocol) -> Exhaustion 
     return found
 
 
-def _keep(journal: Journal | None, outcome: Outcome) -> None:
+def _keep(journal: Journal | None, outcome: MutantOutcome) -> None:
     if journal is not None:
         journal.add(outcome)
 

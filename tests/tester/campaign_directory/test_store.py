@@ -11,7 +11,7 @@ import pytest
 from protocols.loader import load_protocol
 from tester.campaign.drawing.options import Options
 from tester.campaign_directory.leg_task import LegRecord, LegRunner, LegTask
-from tester.campaign_directory.store import LINE, OWN, FailureRow, Row, Store, StoreError
+from tester.campaign_directory.store import LINE, OWN, FailureRow, LegRow, Store, StoreError
 from tester.engines.selection import PYTHON
 from tests.tester.campaign_directory.kept import contents
 
@@ -24,8 +24,8 @@ def records() -> list[LegRecord]:
     return [runner.run(LegTask(number)) for number in range(3)]
 
 
-def row(record: LegRecord, *pairs: int) -> Row:
-    return Row(record, np.array(pairs, np.int64), np.array([7], np.int64)[: len(pairs)], 1.5)
+def row(record: LegRecord, *pairs: int) -> LegRow:
+    return LegRow(record, np.array(pairs, np.int64), np.array([7], np.int64)[: len(pairs)], 1.5)
 
 
 def filled(path: Path, records: list[LegRecord]) -> Path:

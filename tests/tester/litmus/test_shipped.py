@@ -16,7 +16,7 @@ from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.engines.selection import PYTHON
 from tester.litmus.binding import bind, cast_of
-from tester.litmus.series import Result, run_series
+from tester.litmus.series import LitmusSeries, run_series
 from tester.litmus.shipped import FOLDER, scenario_files, shipped_folder, shipped_for
 from tester.program.verifier import verify
 from tests.compiling import compiler
@@ -42,7 +42,7 @@ def everything() -> list[Path]:
     return sorted(shipped_folder("").rglob("*.litmus"))
 
 
-def series(file: Path, name: str, runs: int, model: Model = Model.sc) -> Result:
+def series(file: Path, name: str, runs: int, model: Model = Model.sc) -> LitmusSeries:
     made = bind(read_scenario(file), protocol(name, True))
     engine = native_engine(name)
     campaign = Campaign(protocol(name, True), Options(1, 1), engine)

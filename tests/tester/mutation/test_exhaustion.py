@@ -9,7 +9,7 @@ import pytest
 from protocols.mutated import load_mutated
 from slicc.coverage.mutants import Fate
 from tester.mutation.exhaustion import Exhaustion, Explored, _reports_loss, systems_of
-from tester.mutation.outcome import ENGINE_CRASH, Outcome
+from tester.mutation.outcome import ENGINE_CRASH, MutantOutcome
 from tester.mutation.score import Judged
 from tester.mutation.scoring import Scoring
 from tester.mutation.study import Watch
@@ -40,8 +40,8 @@ class _Answers(Exhaustion):
 def test_what_was_explored_decides_what_becomes_of_survivors() -> None:
     names = [mutant.name for mutant in mutated().mutants]
     fates = [Fate.SURVIVED, Fate.SURVIVED, Fate.SURVIVED, Fate.KILLED]
-    known = [Outcome(name, fate, 9, 99, reached=2) for name, fate in zip(names, fates)]
-    seen: list[Outcome] = []
+    known = [MutantOutcome(name, fate, 9, 99, reached=2) for name, fate in zip(names, fates)]
+    seen: list[MutantOutcome] = []
     scoring = Scoring(study(), 60, known, seen.append)
     seen.clear()
     answers = {1: Explored(True, "every run is right"), 2: Explored(False, "not all of it")}

@@ -10,20 +10,20 @@ import pytest
 from slicc.coverage.mutants import Fate
 from tester.errors import ConfigError
 from tester.mutation.journal import FILE, Head, Journal
-from tester.mutation.outcome import Outcome
+from tester.mutation.outcome import MutantOutcome
 
 HEAD: Head = {"protocol": "MI", "seed": 1}
-KILLED = Outcome("a:b", Fate.KILLED, 1, 20, 1, 0, "hang", "L1Cache.I.Load")
-OPEN = Outcome("c:d", Fate.OPEN, 3, 60, 2, 1)
+KILLED = MutantOutcome("a:b", Fate.KILLED, 1, 20, 1, 0, "hang", "L1Cache.I.Load")
+OPEN = MutantOutcome("c:d", Fate.OPEN, 3, 60, 2, 1)
 
 
-def outcomes(directory: Path, head: Head = HEAD) -> dict[str, Outcome]:
+def outcomes(directory: Path, head: Head = HEAD) -> dict[str, MutantOutcome]:
     with Journal(directory, head) as journal:
         return dict(journal.outcomes)
 
 
 def test_outcomes_are_there_again_and_the_last_one_counts(tmp_path: Path) -> None:
-    later = Outcome("c:d", Fate.SURVIVED, 9, 200, 5, 1)
+    later = MutantOutcome("c:d", Fate.SURVIVED, 9, 200, 5, 1)
     with Journal(tmp_path, HEAD) as journal:
         for outcome in (KILLED, OPEN, later):
             journal.add(outcome)

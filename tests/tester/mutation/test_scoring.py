@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slicc.coverage.mutants import Fate
-from tester.mutation.outcome import Outcome
+from tester.mutation.outcome import MutantOutcome
 from tester.mutation.pool import Pool
 from tester.mutation.score import Score
 from tester.mutation.scoring import Scoring, epoch_end
@@ -12,7 +12,7 @@ from tests.tester.mutation.small_study import mutated, study
 BUDGET = 60
 
 
-def outcomes(jobs: int = 1, known: list[Outcome] | None = None) -> list[Outcome]:
+def outcomes(jobs: int = 1, known: list[MutantOutcome] | None = None) -> list[MutantOutcome]:
     made = study()
     scoring = Scoring(made, BUDGET, known or [])
     with Pool(jobs, made.attempt) as pool:
@@ -30,9 +30,9 @@ def test_epochs_grow() -> None:
 def test_outcomes_are_the_same_in_several_processes_and_after_an_interruption() -> None:
     whole = outcomes()
     assert outcomes(jobs=2) == whole
-    seen: list[Outcome] = []
+    seen: list[MutantOutcome] = []
 
-    def interrupted(outcome: Outcome) -> None:
+    def interrupted(outcome: MutantOutcome) -> None:
         seen.append(outcome)
         if sum(each.fate is not Fate.EQUIVALENT for each in seen) == 9:
             raise KeyboardInterrupt
@@ -67,7 +67,7 @@ def test_the_score_counts_every_mutant_once_and_no_equivalent_one() -> None:
 def test_survivors_that_change_runs_come_first() -> None:
     names = [mutant.name for mutant in mutated().mutants]
     made = [
-        Outcome(name, Fate.SURVIVED, 9, 99, reached=reached, changed=changed)
+        MutantOutcome(name, Fate.SURVIVED, 9, 99, reached=reached, changed=changed)
         for name, (reached, changed) in zip(names, [(0, 0), (5, 0), (5, 3), (9, 0), (9, 9)])
     ]
     score = Score(mutated().mutants[:5], {each.mutant: each for each in made})

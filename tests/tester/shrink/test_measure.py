@@ -17,7 +17,7 @@ from tester.shrink.measure import Size
 from tester.shrink.scripts import with_script
 from tester.shrink.search import Shrunk
 from tester.shrink.shrink_report import as_text
-from tester.shrink.simpler_programs import Step, lines_of, program_steps
+from tester.shrink.simpler_programs import ShrinkStep, lines_of, program_steps
 from tester.shrink.small_numbers import reading_steps
 from tester.shrink.trials import derived
 from tests.tester.native.equality import leg_of, loaded
@@ -46,13 +46,13 @@ def message_passing() -> Leg:
     return derived(replace(leg, program=program))
 
 
-def changed(leg: Leg, step: Step) -> Leg:
+def changed(leg: Leg, step: ShrinkStep) -> Leg:
     less = step.without(leg, np.ones(step.count(leg), np.bool_))
     assert less is not None
     return derived(less)
 
 
-def step(what: str) -> Step:
+def step(what: str) -> ShrinkStep:
     return next(each for each in (*program_steps(), *reading_steps()) if each.what == what)
 
 

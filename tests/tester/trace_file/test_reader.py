@@ -9,7 +9,7 @@ import pytest
 
 from tester.program.program import ATOMIC, LOAD, STORE
 from tester.trace_file import reader
-from tester.trace_file.reader import Row, TraceError, read_trace
+from tester.trace_file.reader import TraceError, TraceRow, read_trace
 
 HEAD = "tick,agent,operation,address,bytes\n"
 
@@ -24,10 +24,10 @@ def test_rows_come_in_the_order_of_ticks(file: Path) -> None:
         f"{HEAD}7,P1, store ,0x40,8\n\n2,P0,load,64,4\n7,0,atomic,0X44,4\n9,I,fetch,0,1\n"
     )
     assert read_trace(file) == [
-        Row(4, 2, "P0", LOAD, 64, 4, False),
-        Row(2, 7, "P1", STORE, 64, 8, False),
-        Row(5, 7, "0", ATOMIC, 68, 4, False),
-        Row(6, 9, "I", LOAD, 0, 1, True),
+        TraceRow(4, 2, "P0", LOAD, 64, 4, False),
+        TraceRow(2, 7, "P1", STORE, 64, 8, False),
+        TraceRow(5, 7, "0", ATOMIC, 68, 4, False),
+        TraceRow(6, 9, "I", LOAD, 0, 1, True),
     ]
 
 
