@@ -82,11 +82,6 @@ class RequesterBase(Consumer):
 
     # ------------------------------------------------------------------ what watchdogs ask
 
-    def oldest_issue(self) -> int | None:
-        for access in self._live.values():
-            return access.issued
-        return None
-
     @property
     def completed(self) -> int:
         """How many requests were taken and are answered; one with many lanes may count as many."""

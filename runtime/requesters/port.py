@@ -238,8 +238,5 @@ class Requester(Protocol):
         right: a lane across two lines, a bad size, too many lanes.
         """
 
-    def oldest_issue(self) -> int | None:
-        """Tick of issue of the oldest unanswered access; None when idle. Costs O(1)."""
-
     def outstanding(self) -> list[Outstanding]:
         """Everything unanswered, oldest access first."""

@@ -15,10 +15,8 @@ UINT64 = SCALARS["uint64_t"]
 NODE_ID = SCALARS["NodeID"]
 STATISTIC = SCALARS["Scalar"]
 MACHINE_ID = ir.ClassType("MachineID", value=True, immutable=True)
-ABSTRACT_ENTRY = ir.PointerType(ir.TypeRef(None, "AbstractCacheEntry"))
 MACHINE_TYPE = ir.EnumType(ir.TypeRef(None, "MachineType"))
 ACCESS_PERMISSION = ir.EnumType(ir.TypeRef(None, "AccessPermission"))
-REQUEST_POINTERS = frozenset({"Packet", "PacketPtr", "RequestPtr"})
 
 
 def same(left: ir.Type, right: ir.Type) -> bool:

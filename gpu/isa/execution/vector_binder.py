@@ -63,13 +63,6 @@ def bind_vector(instruction: Instruction) -> BoundInstruction | None:
     return _VectorBinder(instruction, semantics).bind()
 
 
-def source_of(instruction: Instruction) -> str:
-    """The generated source of an instruction that has an entry in SEMANTICS."""
-    binder = _VectorBinder(instruction, SEMANTICS[instruction.opcode.meaning])
-    binder.bind()
-    return binder.writer.text
-
-
 class _Pair:
     """Room for 64 values of 64 bits whose halves come from two registers."""
 

@@ -109,14 +109,6 @@ class OpenedMemory:
     words: str
 
 
-def open_memory(
-    loaded: LoadedSystem, seed: int = 0, space: AddressSpace | None = None
-) -> CoherentMemory:
-    """A memory at rest, all zero, on the Python engine. ``seed``: of random message delays, if
-    the system has any."""
-    return CoherentMemory(loaded.kernel, PythonBackend(loaded.kernel, seed), space)
-
-
 def choose_engine(
     loaded: LoadedSystem,
     choice: EngineChoice = EngineChoice.auto,

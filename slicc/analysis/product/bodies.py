@@ -26,7 +26,6 @@ from slicc.analysis.product.values import (
 from slicc.ir import BinaryOperator as Op
 from slicc.text.lazy_dataclass import dataclass
 
-_DEPTH: Final = 40
 _CALLS: Final = 4000
 """More calls than this in one step are not followed: a loop of the text, or a very large body."""
 

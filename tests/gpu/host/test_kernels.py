@@ -13,15 +13,15 @@ from gpu.errors import HostError, KernelError, NoProgressError
 from gpu.host.device_core import Options
 from gpu.hsa.queue_state import QueueState
 from gpu.hsa.signal import ERROR_VALUE
-from gpu.memory.coherent.factory import open_memory
 from gpu.packet_processor.fences import Obey
 from gpu.trace import Trace
 from tests.gpu.host.devices import viper, with_pipelines, without_time
 from tests.gpu.kernels.stored import stored
+from tests.gpu.memory.coherent.opened import python_memory
 
 
 def with_caches() -> Device:
-    return Device(memory=open_memory(viper()))
+    return Device(memory=python_memory(viper()))
 
 
 @pytest.fixture(
@@ -300,7 +300,7 @@ def test_without_an_acquire_the_scalar_cache_is_stale(
     acquire: str, fences: Obey, fresh: bool
 ) -> None:
     """A kernel loads through the scalar cache what a kernel before it has changed since."""
-    device = Device(memory=open_memory(viper()), options=Options(fences=fences))
+    device = Device(memory=python_memory(viper()), options=Options(fences=fences))
     given = np.arange(64, dtype=np.int32) + 100
     data, out = device.alloc(given), device.alloc_like(given)
     queue = device.create_queue(cu_mask=1)
@@ -327,7 +327,7 @@ def test_without_an_acquire_the_scalar_cache_is_stale(
 @pytest.mark.parametrize(("acquire", "fresh"), [("none", False), ("agent", True)])
 def test_without_an_acquire_instructions_are_stale(acquire: str, fresh: bool) -> None:
     """The host writes `s_endpgm` over the first instruction of a kernel that has run."""
-    device = Device(memory=open_memory(viper()))
+    device = Device(memory=python_memory(viper()))
     x = np.arange(64, dtype=np.int32)
     a, first, second = device.alloc(x), device.alloc_like(x), device.alloc_like(x)
     kernel = device.loaded_kernel(stored("vadd")["vadd_i"])

@@ -7,7 +7,8 @@ import numpy as np
 from gpu import Device
 from gpu.dispatch.occupancy import Limits
 from gpu.host.topology import AgentType, CacheLevel, Segment
-from gpu.memory.coherent.factory import load_system, open_memory
+from gpu.memory.coherent.factory import load_system
+from tests.gpu.memory.coherent.opened import python_memory
 
 
 def test_a_device_without_caches() -> None:
@@ -23,7 +24,7 @@ def test_a_device_without_caches() -> None:
 
 
 def test_ids_name_what_there_is() -> None:
-    table = Device(memory=open_memory(load_system("GPU_VIPER", cus=8, tccs=4))).topology
+    table = Device(memory=python_memory(load_system("GPU_VIPER", cus=8, tccs=4))).topology
     for agent in table.agents:
         assert set(agent.memories) <= {memory.id for memory in table.memories}
         assert set(agent.caches) <= {cache.id for cache in table.caches}

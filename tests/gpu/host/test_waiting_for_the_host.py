@@ -13,9 +13,10 @@ from gpu import Buffer, Device, Signal
 from gpu.compute_unit.functional_unit import FunctionalUnit
 from gpu.compute_unit.hang_detector import HangDetector
 from gpu.errors import KernelError
-from gpu.memory.coherent.factory import load_system, open_memory
+from gpu.memory.coherent.factory import load_system
 from gpu.memory.flat_memory import FlatMemory
 from tests.gpu.kernels.stored import stored
+from tests.gpu.memory.coherent.opened import python_memory
 
 
 def without_time() -> Device:
@@ -27,7 +28,7 @@ def with_pipelines() -> Device:
 
 
 def with_caches() -> Device:
-    return Device(memory=open_memory(load_system("GPU_VIPER", cus=2, tccs=2)))
+    return Device(memory=python_memory(load_system("GPU_VIPER", cus=2, tccs=2)))
 
 
 @pytest.fixture(

@@ -134,9 +134,6 @@ class FakeRequester(Consumer):
                     self._atomic(access, lanes)
         return True
 
-    def oldest_issue(self) -> int | None:
-        return min((access.issued for access, _ in self._open.values()), default=None)
-
     def outstanding(self) -> list[Outstanding]:
         return [
             Outstanding(access, list(range(len(access.addresses))), -1, access.issued, "sent")

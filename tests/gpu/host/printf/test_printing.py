@@ -15,8 +15,9 @@ from gpu.code_object.opencl.compiler import compile_kernels, compiler_version, f
 from gpu.errors import KernelError
 from gpu.host.device_core import Options
 from gpu.host.printf import as_text, formatted
-from gpu.memory.coherent.factory import load_system, open_memory
+from gpu.memory.coherent.factory import load_system
 from tests.gpu.cli.calling import gcn
+from tests.gpu.memory.coherent.opened import python_memory
 
 HERE = Path(__file__).parent
 BUILT = ("clang14-O2", "clang19-O2")
@@ -32,7 +33,7 @@ def printing_device(printed: list[str], coherent: bool, room: int = 1 << 16) -> 
     options = Options(printf=printed.append, printf_bytes=room)
     if not coherent:
         return Device(cus=2, options=options)
-    memory = open_memory(load_system("GPU_VIPER", cus=2, tccs=2))
+    memory = python_memory(load_system("GPU_VIPER", cus=2, tccs=2))
     return Device(memory=memory, options=options)
 
 

@@ -12,13 +12,14 @@ import pytest
 
 from gpu.memory.address_space import PAGE, Misaligned, Unmapped
 from gpu.memory.coherent.coherent_memory import CoherentMemory, MemoryStuck
-from gpu.memory.coherent.factory import load_system, open_memory
+from gpu.memory.coherent.factory import load_system
 from gpu.memory.coherent.python_backend import PythonBackend
 from gpu.memory.flat_memory import FlatMemory
 from gpu.memory.interface import Answer, MemoryRequest
 from runtime.description import DescriptionError, SystemDescription
 from runtime.requesters.port import AccessKind, AnswerKind
 from runtime.types.atomic_op import AtomicKind
+from tests.gpu.memory.coherent.opened import python_memory
 from tests.gpu.memory.coherent.streams import (
     ENGINES,
     PROTOCOLS,
@@ -339,7 +340,7 @@ class TestSystems:
         plain = Path("protocols", f"{protocol}.toml").resolve()
         found = load_system(protocol, cus=3, tccs=2, system=plain)
         assert (found.kernel.cus, found.kernel.sqcs) == (3, 1)
-        memory = open_memory(found)
+        memory = python_memory(found)
         start = memory.space.allocate(64).start
         for port in memory.ports:
             assert load(memory, port.index, start) == 0
@@ -384,7 +385,7 @@ class TestSystems:
 
     def test_cores_are_numbered_pair_by_pair_and_engines_follow(self) -> None:
         settings = {"machine.CorePair.count": 2, "machine.DMA.count": 3}
-        memory = open_memory(load_system("GPU_VIPER_APU", cus=1, settings=settings))
+        memory = python_memory(load_system("GPU_VIPER_APU", cus=1, settings=settings))
         assert isinstance(memory.backend, PythonBackend)
         ports = memory.ports
         assert [ports[ports.cpu(core)].number for core in range(4)] == [0, 1, 2, 3]
