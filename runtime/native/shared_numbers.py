@@ -117,66 +117,67 @@ def write(headers: Mapping[Path, str]) -> None:
 
 def headers() -> dict[Path, str]:
     """The headers of the runtime."""
-    pools = {"NONE": 0} | {pool.upper(): number for number, pool in enumerate(plan.POOLS, 1)}
-    pools["TABLES"] = len(pools)  # entries and records, whose numbers follow from the system
     return {
-        HEADERS / "block" / "shared_numbers.hpp": header(
-            __spec__.name,
-            "block/base.hpp",
-            constant("u64", "SLICC_ABI", ABI)
-            + constant("u64", "PLAN_MAGIC", plan_words.MAGIC)
-            + constant("u64", "PLAN_VERSION", plan_words.VERSION),
-            *(words(each, "PLAN_") for each in _PLAN_WORDS),
-            plain(plan_words.ControllerList, "u32", "PLAN_"),
-            constant("u32", "PLAN_CONTROLLER_LISTS", len(plan_words.ControllerList)),
-            plain(plan_words.RequesterList, "u32", "PLAN_"),
-            constant("u32", "PLAN_REQUESTER_LISTS", len(plan_words.RequesterList)),
-            scoped(plan_words.RequesterKind, "u8"),
-            _enumeration(
-                "Pools, in the order of their capacities in the plan.",
-                "enum PoolName : u32",
-                pools,
-                "POOL_",
-            ),
-            constant("u64", "LOOK_WAKEUPS", engine.LOOK_WAKEUPS)
-            + constant("u64", "LOOK_SHARE", engine.LOOK_SHARE)
-            + constant("u64", "IDLE_SHARE", engine.IDLE_SHARE),
-            _named("DelayPolicy", delay_policy.POLICY_NAMES, "DELAY_"),
-            _named("ReplacementPolicy", replacement_policy.POLICY_NAMES, "REPLACEMENT_"),
-            plain(RunStatus, "i64", "STATUS_"),
-            words(StepWord),
-            words(ErrorWord),
-            by_place(ErrorKind, "u32"),
-            constants(AccessKind, "u8"),
-            constants(Scope, "u32"),
-            constants(AtomicKind, "i32"),
-            scoped(AnswerKind, "u64"),
-            scoped(AtomicWay, "u8"),
-            constant("u8", "LINKED_TRIES", LINKED_TRIES),
-            constant("u32", "CHANGED_ACTIONS", row_change.MOST_ACTIONS)
-            + constant("i64", "NEXT_COMPUTED", COMPUTED),
-            constant("u32", "EXTERNAL_LANES", LANES)
-            + constant("u32", "EXTERNAL_LANE_BYTES", LANE_BYTES),
-            plain(RefusalReason, "u32", "REFUSED_"),
-        ),
-        HEADERS / "statistics" / "shared_numbers.hpp": header(
-            __spec__.name,
-            "block/base.hpp",
+        HEADERS / "block" / "shared_numbers.hpp": _header(*_block_numbers()),
+        HEADERS / "statistics" / "shared_numbers.hpp": _header(
             words(statistics_words.CounterWord),
             words(statistics_words.TallyWord),
             constant("i64", "SAMPLE_TICKS", statistics_words.SAMPLE_TICKS)
             + constant("i64", "SAMPLE_ROWS", statistics_words.SAMPLE_ROWS)
             + constant("u32", "LATENCY_BUCKETS", statistics_words.LATENCY_BUCKETS),
         ),
-        HEADERS / "untimed" / "shared_numbers.hpp": header(
-            __spec__.name, "block/base.hpp", constants(ChoiceKind, "u8")
-        ),
-        HEADERS / "types" / "enumerations.hpp": header(
-            __spec__.name,
-            "block/base.hpp",
+        HEADERS / "untimed" / "shared_numbers.hpp": _header(constants(ChoiceKind, "u8")),
+        HEADERS / "types" / "enumerations.hpp": _header(
             *(constants(each, "i32") for each in _library_enumerations()),
         ),
     }
+
+
+def _header(*parts: str) -> str:
+    return header(__spec__.name, "block/base.hpp", *parts)
+
+
+def _block_numbers() -> tuple[str, ...]:
+    """Of the plan, of calls, and of what the block holds."""
+    return (
+        constant("u64", "SLICC_ABI", ABI)
+        + constant("u64", "PLAN_MAGIC", plan_words.MAGIC)
+        + constant("u64", "PLAN_VERSION", plan_words.VERSION),
+        *(words(each, "PLAN_") for each in _PLAN_WORDS),
+        plain(plan_words.ControllerList, "u32", "PLAN_"),
+        constant("u32", "PLAN_CONTROLLER_LISTS", len(plan_words.ControllerList)),
+        plain(plan_words.RequesterList, "u32", "PLAN_"),
+        constant("u32", "PLAN_REQUESTER_LISTS", len(plan_words.RequesterList)),
+        scoped(plan_words.RequesterKind, "u8"),
+        _pools(),
+        constant("u64", "LOOK_WAKEUPS", engine.LOOK_WAKEUPS)
+        + constant("u64", "LOOK_SHARE", engine.LOOK_SHARE)
+        + constant("u64", "IDLE_SHARE", engine.IDLE_SHARE),
+        _named("DelayPolicy", delay_policy.POLICY_NAMES, "DELAY_"),
+        _named("ReplacementPolicy", replacement_policy.POLICY_NAMES, "REPLACEMENT_"),
+        plain(RunStatus, "i64", "STATUS_"),
+        words(StepWord),
+        words(ErrorWord),
+        by_place(ErrorKind, "u32"),
+        constants(AccessKind, "u8"),
+        constants(Scope, "u32"),
+        constants(AtomicKind, "i32"),
+        scoped(AnswerKind, "u64"),
+        scoped(AtomicWay, "u8"),
+        constant("u8", "LINKED_TRIES", LINKED_TRIES),
+        constant("u32", "CHANGED_ACTIONS", row_change.MOST_ACTIONS)
+        + constant("i64", "NEXT_COMPUTED", COMPUTED),
+        constant("u32", "EXTERNAL_LANES", LANES)
+        + constant("u32", "EXTERNAL_LANE_BYTES", LANE_BYTES),
+        plain(RefusalReason, "u32", "REFUSED_"),
+    )
+
+
+def _pools() -> str:
+    numbers = {"NONE": 0} | {pool.upper(): number for number, pool in enumerate(plan.POOLS, 1)}
+    numbers["TABLES"] = len(numbers)  # entries and records, whose numbers follow from the system
+    about = "Pools, in the order of their capacities in the plan."
+    return _enumeration(about, "enum PoolName : u32", numbers, "POOL_")
 
 
 def _library_enumerations() -> list[type[Enumeration]]:

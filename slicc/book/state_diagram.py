@@ -36,7 +36,29 @@ COLORS = (
     "#5b5b5b",
 )
 
-
+_GRAPH_STYLE = {
+    "rankdir": "TB",
+    "nodesep": "0.45",
+    "ranksep": "0.7",
+    "pad": "0.3",
+    "bgcolor": "white",
+    "fontname": "Helvetica",
+    "fontsize": "16",
+    "labelloc": "t",
+    "labeljust": "l",
+}
+_NODE_STYLE = {
+    "fontname": "Helvetica",
+    "fontsize": "14",
+    "color": "#33475b",
+    "fontcolor": "#14202b",
+}
+_EDGE_STYLE = {
+    "fontname": "Helvetica",
+    "fontsize": "10",
+    "arrowsize": "0.7",
+    "penwidth": "1.2",
+}
 _START, _COMPUTED = "(start)", "(computed)"
 """Nodes that are no states: names of states have no parentheses."""
 
@@ -73,32 +95,12 @@ def state_diagram(
     """
     if covered is not None and machine.name not in covered.machines:
         covered = None
+    title = _title(machine, protocol, covered is not None) if titled else ""
     diagram = graphviz.Digraph(
         dot_text(f"{protocol} {machine.name}"),
-        graph_attr={
-            "rankdir": "TB",
-            "nodesep": "0.45",
-            "ranksep": "0.7",
-            "pad": "0.3",
-            "bgcolor": "white",
-            "fontname": "Helvetica",
-            "fontsize": "16",
-            "labelloc": "t",
-            "labeljust": "l",
-            "label": _title(machine, protocol, covered is not None) if titled else "",
-        },
-        node_attr={
-            "fontname": "Helvetica",
-            "fontsize": "14",
-            "color": "#33475b",
-            "fontcolor": "#14202b",
-        },
-        edge_attr={
-            "fontname": "Helvetica",
-            "fontsize": "10",
-            "arrowsize": "0.7",
-            "penwidth": "1.2",
-        },
+        graph_attr=_GRAPH_STYLE | {"label": title},
+        node_attr=_NODE_STYLE,
+        edge_attr=_EDGE_STYLE,
     )
     graph = state_graph(machine)
     edges, kept, stalled = _drawn_events(graph)

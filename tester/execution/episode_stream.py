@@ -52,13 +52,27 @@ def read_episode(
     """
     words = program.group_word
     groups = program.episode_group[index].tolist()
-    agent = int(program.episode_thread[index])
-    episode_scope = int(program.episode_scope[index])
-    adds = program.agents[agent].adds and not episode_scope & BARE
+    scope = int(program.episode_scope[index])
+    adds = program.agents[program.episode_thread[index]].adds and not scope & BARE
     lanes = [lane for lane, group in enumerate(groups) if adds and group >= 0]
+    number = first_number + index
+    return Episode(
+        number,
+        lanes,
+        [int(words[groups[lane]]) for lane in lanes],
+        _actions(program, index, role, number, first_row),
+        program.waits_of(index),
+        scope,
+    )
+
+
+def _actions(
+    program: Program, index: int, role: int, number: int, first_row: int
+) -> deque[Request]:
+    """The loads and stores of an episode with that number, each with its active lanes."""
+    agent = int(program.episode_thread[index])
     rows = program.actions_of(index)
     part = slice(rows.start, rows.stop)
-    number = first_number + index
     everyone = list(range(program.lanes))
     actions: deque[Request] = deque()
     for row, kind, size, scope, op, addresses, values, expected in zip(
@@ -100,14 +114,7 @@ def read_episode(
         request.scope = scope
         request.op = op
         actions.append(request)
-    return Episode(
-        number,
-        lanes,
-        [int(words[groups[lane]]) for lane in lanes],
-        actions,
-        program.waits_of(index),
-        episode_scope,
-    )
+    return actions
 
 
 class EpisodeStream:

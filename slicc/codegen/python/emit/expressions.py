@@ -111,9 +111,7 @@ class Expressions:
             case ir.Local():
                 return scope.local(node.name)
             case ir.FieldAccess():
-                return python_tree.attribute(
-                    self(node.receiver), self.field(node.receiver, node.name)
-                )
+                return self._field(node)
             case ir.EnumConst():
                 return self.member(node.type.ref, node.member)
             case ir.MachineObject():
@@ -124,9 +122,9 @@ class Expressions:
             case ir.CallMethod():
                 return self._method(node)
             case ir.CallFunction():
-                assert scope.machine is not None, "a function of a machine outside of machines"
-                name = scope.machine.functions[node.function.name]
-                return python_tree.method(python_tree.SELF, name, *self.arguments(node.arguments))
+                return self._function(node)
+            case ir.CallStructMethod():
+                return self._struct_method(node)
             case ir.CallBuiltin():
                 return self._builtin(node)
             case ir.PortCall():
@@ -151,11 +149,6 @@ class Expressions:
                 return python_tree.attribute(python_tree.SELF, self._own_field(node.name))
             case ir.Conditional():
                 return python_tree.choice(self(node.condition), self(node.then), self(node.orelse))
-            case ir.CallStructMethod():
-                name = method_name(node.function.name)
-                return python_tree.method(
-                    self(node.receiver), name, *self.arguments(node.arguments)
-                )
             case ir.EnumToString():
                 return self.name_of(node.operand)
             case ir.StateToPermission():
@@ -224,6 +217,9 @@ class Expressions:
             case _:
                 assert_never(type_)
 
+    def _field(self, node: ir.FieldAccess) -> Code:
+        return python_tree.attribute(self(node.receiver), self.field(node.receiver, node.name))
+
     def _own_field(self, name: str) -> str:
         owner = self.scope.owner
         return name if owner is None else self.scope.names.field(owner, name)
@@ -242,6 +238,15 @@ class Expressions:
             owned = self.scope.machine is None
             arguments.insert(0, python_tree.NONE if owned else python_tree.SELF)
         return python_tree.method(self(node.receiver), node.method, *arguments)
+
+    def _function(self, node: ir.CallFunction) -> Code:
+        assert self.scope.machine is not None, "a function of a machine outside of machines"
+        name = self.scope.machine.functions[node.function.name]
+        return python_tree.method(python_tree.SELF, name, *self.arguments(node.arguments))
+
+    def _struct_method(self, node: ir.CallStructMethod) -> Code:
+        name = method_name(node.function.name)
+        return python_tree.method(self(node.receiver), name, *self.arguments(node.arguments))
 
     def _builtin(self, node: ir.CallBuiltin) -> Code:
         arguments = self.arguments(node.arguments)
