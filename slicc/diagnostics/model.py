@@ -137,6 +137,11 @@ class DiagnosticSink:
         """Report legal text that is probably not what the author meant."""
         self._add(Severity.WARNING, slug, headline, span, label, secondary, notes, help)
 
+    def declared_twice(self, slug: str, headline: str, span: Span, first: Span) -> None:
+        """Report a name that is declared at ``span`` and was at ``first``."""
+        secondary = [Label(first, "first declared here")]
+        self.error(slug, headline, span, "declared again", secondary=secondary)
+
     def _add(
         self,
         severity: Severity,

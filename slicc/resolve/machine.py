@@ -179,12 +179,11 @@ def _machine_name(outer: GlobalScope, node: syntax.Machine) -> str | None:
         return None
     first = outer.machines.get(name)
     if first is not None:
-        outer.sink.error(
+        outer.sink.declared_twice(
             "duplicate-machine",
             f"the machine `{name}` is declared twice",
             node.type.span,
-            "declared again",
-            secondary=[Label(first, "first declared here")],
+            first,
         )
         return None
     outer.machines[name] = node.type.span

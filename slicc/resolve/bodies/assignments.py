@@ -180,12 +180,11 @@ def declare(
     )
     if found is None:
         first = body.locals.frames[-1][node.name.text]
-        body.sink.error(
+        body.sink.declared_twice(
             "duplicate-variable",
             f"`{node.name.text}` is declared twice in this block",
             node.name.span,
-            "declared again",
-            secondary=[Label(first.span, "first declared here")],
+            first.span,
         )
         return
     into.append(

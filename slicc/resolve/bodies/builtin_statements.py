@@ -204,7 +204,7 @@ def _transaction(
     sets: bool,
 ) -> None:
     """``set_tbe`` and ``set_cache_entry``, and with ``sets`` off what takes them back."""
-    machine = _in_transaction(body, node)
+    machine = _machine_in(BodyKind.ACTION, "an action", body, node)
     usage = f"{node.function.text}({'value' if sets else ''})"
     if machine is None or not _count(body, node, int(sets), usage):
         return
@@ -240,12 +240,13 @@ def _set(
     into.append(ir.SetTransaction(field, converted, span=span))
 
 
-def _in_transaction(body: Body, node: syntax.Call) -> MachineScope | None:
-    if body.kind is BodyKind.ACTION:
+def _machine_in(kind: BodyKind, place: str, body: Body, node: syntax.Call) -> MachineScope | None:
+    """The machine of a body of that kind; of another one None, and the call is reported."""
+    if body.kind is kind:
         return body.machine
     body.sink.error(
         "misplaced-statement",
-        f"`{node.function.text}` belongs in an action",
+        f"`{node.function.text}` belongs in {place}",
         node.span,
         f"stands in {body.title}",
     )
@@ -265,24 +266,13 @@ def _no_implicit(body: Body, node: syntax.Call, what: str) -> None:
 
 
 def _stall_port(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
-    if _in_port(body, node) is not None and _count(body, node, 0, "stallPort()"):
+    machine = _machine_in(BodyKind.IN_PORT, "an in-port", body, node)
+    if machine is not None and _count(body, node, 0, "stallPort()"):
         into.append(ir.StallPort(span=span))
 
 
-def _in_port(body: Body, node: syntax.Call) -> MachineScope | None:
-    if body.kind is BodyKind.IN_PORT:
-        return body.machine
-    body.sink.error(
-        "misplaced-statement",
-        f"`{node.function.text}` belongs in an in-port",
-        node.span,
-        f"stands in {body.title}",
-    )
-    return None
-
-
 def _trigger(body: Body, node: syntax.Call, span: Span, into: Statements) -> None:
-    machine = _in_port(body, node)
+    machine = _machine_in(BodyKind.IN_PORT, "an in-port", body, node)
     if machine is None:
         return
     event = machine.events.type if machine.events is not None else ir.UNKNOWN

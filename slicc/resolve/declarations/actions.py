@@ -28,12 +28,11 @@ def declare_actions(scope: MachineScope, nodes: list[syntax.Action]) -> None:
         name = node.name.text
         first = scope.actions.get(name)
         if first is not None:
-            scope.sink.error(
+            scope.sink.declared_twice(
                 "duplicate-action",
                 f"machine `{scope.name}` declares the action `{name}` twice",
                 node.name.span,
-                "declared again",
-                secondary=[Label(first.node.name.span, "first declared here")],
+                first.node.name.span,
             )
             continue
         scope.actions[name] = ActionSymbol(name, node, ir.ActionRef(scope.name, name))

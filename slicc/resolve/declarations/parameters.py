@@ -86,12 +86,11 @@ def _report_duplicate(
     scope: MachineScope, slug: str, what: str, node: syntax.ObjectDeclaration
 ) -> None:
     first = scope.variables[node.name.text]
-    scope.sink.error(
+    scope.sink.declared_twice(
         slug,
         f"machine `{scope.name}` has the {what} `{node.name.text}` twice",
         node.name.span,
-        "declared again",
-        secondary=[Label(first.span, "first declared here")],
+        first.span,
     )
 
 

@@ -30,12 +30,11 @@ def declare_ports(scope: MachineScope, nodes: list[syntax.InPort | syntax.OutPor
         name = node.name.text
         first = scope.variables.get(name)
         if first is not None:
-            scope.sink.error(
+            scope.sink.declared_twice(
                 "duplicate-port",
                 f"machine `{scope.name}` declares `{name}` twice",
                 node.name.span,
-                "declared again",
-                secondary=[Label(first.span, "first declared here")],
+                first.span,
             )
             continue
         message = _message_type(scope, node)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from slicc import ir, prelude
-from slicc.diagnostics.model import Label
 from slicc.diagnostics.older_dialect import note_dialect
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
@@ -144,12 +143,11 @@ def _add_field(scope: GlobalScope, symbol: TypeSymbol, member: syntax.ObjectDecl
     name = member.name.text
     first = symbol.fields.get(name)
     if first is not None:
-        scope.sink.error(
+        scope.sink.declared_twice(
             "duplicate-field",
             f"`{symbol.name}` has the field `{name}` twice",
             member.name.span,
-            "declared again",
-            secondary=[Label(first.span, "first declared here")],
+            first.span,
         )
         return
     type_ = element_type(scope, scope.resolve_type(member.type), member.pairs)

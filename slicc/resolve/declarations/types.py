@@ -62,12 +62,11 @@ def _is_new(scope: GlobalScope, name: syntax.TypeName) -> bool:
             )
             return False
         return True
-    scope.sink.error(
+    scope.sink.declared_twice(
         "multiple-tbe-types" if name.text == "TBE" else "duplicate-type",
         f"the type `{name.text}` is declared twice",
         name.span,
-        "declared again",
-        secondary=[Label(first.span, "first declared here")],
+        first.span,
     )
     return False
 
@@ -117,12 +116,11 @@ def _add_member(
         members[name.text] = name
         return
     kind = {"State": "state", "Event": "event"}.get(owner, "enum-member")
-    scope.sink.error(
+    scope.sink.declared_twice(
         f"duplicate-{kind}",
         f"`{owner}` has the member `{name.text}` twice",
         name.span,
-        "declared again",
-        secondary=[Label(first.span, "first declared here")],
+        first.span,
     )
 
 
