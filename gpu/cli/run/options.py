@@ -47,6 +47,7 @@ class DeviceOptions:
     tolerance: float = _call(
         0.0,
         "By which floats may differ, relative to the expected (0).",
+        metavar="RATIO",
         read=not_negative("a tolerance"),
     )
     verify: bool = _call(

@@ -101,7 +101,7 @@ class ProtocolOptions:
         (), "Where included files are also looked for.", "--include", "-I", metavar="DIR"
     )
     prelude: tuple[Path, ...] = run_option(
-        (), "Types and functions that the protocol uses and we lack.", metavar="FILE"
+        (), "Types and functions that the protocol uses and the runtime lacks.", metavar="FILE"
     )
 
     def protocol_words(self) -> list[str]:
@@ -152,13 +152,13 @@ class LegOptions:
     l1_size: int | None = system_option(
         None, "First-level cache in bytes (256, 16k).", metavar="BYTES", read=byte_count
     )
-    l1_sets: int | None = _system_number("l1_sets", "Sets of it.")
-    l1_ways: int | None = _system_number("l1_ways", "Ways of it.")
+    l1_sets: int | None = _system_number("l1_sets", "Sets of a first-level cache.")
+    l1_ways: int | None = _system_number("l1_ways", "Ways of a first-level cache.")
     l2_size: int | None = system_option(
         None, "One second-level bank in bytes.", metavar="BYTES", read=byte_count
     )
-    l2_sets: int | None = _system_number("l2_sets", "Sets of it.")
-    l2_ways: int | None = _system_number("l2_ways", "Ways of it.")
+    l2_sets: int | None = _system_number("l2_sets", "Sets of a second-level bank.")
+    l2_ways: int | None = _system_number("l2_ways", "Ways of a second-level bank.")
     write_back: bool | None = system_option(
         None, "Whether the second level keeps dirty data.", "--write-back/--write-through"
     )
@@ -173,11 +173,11 @@ class LegOptions:
         "--known-defects",
     )
     attack: tuple[str, ...] = system_option(
-        (), "Attack one of them, by its name.", metavar="DEFECT", complete=_defects
+        (), "Attack a known defect, by its name.", metavar="DEFECT", complete=_defects
     )
     avoid: tuple[str, ...] = system_option(
         (),
-        "Keep one out of the way, whatever else is said.",
+        "Keep a known defect out of the way, whatever else is said.",
         metavar="DEFECT",
         complete=_defects,
     )

@@ -20,6 +20,14 @@ def test_the_page_has_every_verb_and_every_option() -> None:
     assert options - set(re.findall(r"--[a-z-]+", page)) == set()
 
 
+def test_help_names_the_value_of_every_option() -> None:
+    """And not the function that reads it."""
+    for verb in VERBS:
+        status, out, _ = gcn(verb.name, "-h")
+        assert status == 0
+        assert re.findall(r"^  (--?[a-z-]+.*<.*)", out, re.M) == []
+
+
 def test_help_imports_nothing_heavy() -> None:
     """What makes it answer at once: neither numpy nor a reader of files."""
     code = (

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from typer.testing import CliRunner
 
-from tester.cli.main import app
+from slicc.text.command.options import specs
+from tester.cli.main import VERBS, app
 from tester.limits import HISTORY_ROWS, LIMITS
 
 
@@ -29,6 +32,13 @@ def test_an_option_beside_a_set_of_the_same(option: str, path: str, value: objec
     written = option.replace("1k", "1024")
     said = " ".join(errors_of(*option.split(), "--set", f"{path}={value}").split())
     assert f"{written} and --set {path}={value} decide the same: leave one of them out" in said
+
+
+def test_what_an_option_says_does_not_need_the_one_above_it() -> None:
+    """A terminal shows few of them, and a completion one."""
+    said = {spec.help for verb in VERBS for _, spec in specs(verb.options)}
+    assert "Lines under test." in said
+    assert [text for text in said if re.search(r"\b(of it|one of them|one out)\b", text)] == []
 
 
 def test_an_option_beside_a_set_that_says_the_same() -> None:
