@@ -25,7 +25,6 @@ settings.load_profile("same")
 
 
 TESTS = Path(__file__).parent
-OPT_IN = ("slow", "matrix", "planted", "gem5", "fuzz", "browser", "explore", "cluster", "published")
 QUICK = (
     "docs/test_architecture.py",
     "gpu/dispatch",
@@ -58,11 +57,18 @@ QUICK = (
 or in processes of its own."""
 
 
+def opt_in(item: pytest.Item) -> bool:
+    """Whether it has a marker that pyproject.toml says to opt in with."""
+    markers = [line.partition(":") for line in item.config.getini("markers")]
+    named = (name for name, _, about in markers if "opt in with" in about)
+    return any(item.get_closest_marker(name) for name in named)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         place = item.path.relative_to(TESTS).as_posix()
         quick = any(place == each or place.startswith(f"{each}/") for each in QUICK)
-        if quick and not any(item.get_closest_marker(name) for name in OPT_IN):
+        if quick and not opt_in(item):
             item.add_marker(pytest.mark.quick)
 
 
@@ -103,8 +109,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """What is not opt-in runs for milliseconds: to optimise takes longer than it saves."""
-    opt_in = (item.get_closest_marker(name) for item in session.items for name in OPT_IN)
-    if not any(opt_in):
+    if not any(map(opt_in, session.items)):
         os.environ.setdefault("SLICC_CXXFLAGS", CHECKED)
 
 
