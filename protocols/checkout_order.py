@@ -79,8 +79,9 @@ def _machine_of(found: _Buffers, declared: Mapping[str, Mapping[str, object]]) -
 def _on_networks(
     ordered: set[tuple[str, str]], declared: Mapping[str, Mapping[str, BufferParameter]]
 ) -> Orders:
-    """These buffers, and all that share a virtual network with one of them, unless the protocol
-    itself says otherwise: links between two machines, and buffers declared with their order."""
+    """The ordered buffers, and all that share a virtual network with one of them, unless the
+    protocol itself says otherwise: links between two machines, and buffers declared with their
+    order."""
     networks = {declared[machine][buffer].virtual_network for machine, buffer in ordered} - {None}
     return {
         machine: {

@@ -211,7 +211,7 @@ def _remember(key: str, front: Front, module: ModuleType) -> None:
 
 
 def _python_only(key: str) -> str:
-    """Of an entry without C++: who wants it must not find that one."""
+    """The key of an entry without C++, which is not found by who wants C++."""
     return key_of(key, "no C++")
 
 

@@ -63,9 +63,9 @@ def transition_texts(
 def texts_as_loaded(
     protocol: LoadedProtocol, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
 ) -> Mapping[Cell, TransitionText]:
-    """The same mapping for the files that a protocol was loaded from, or for the texts that a leg
-    carries: then its path, which comes from others, is not opened. The last such texts are
-    compiled once: a run has a page for every failure."""
+    """The texts of transitions by cell, for the files that a protocol was loaded from, or for the
+    texts that a leg carries: then its path, which comes from others, is not opened. The last such
+    texts are compiled once: a run has a page for every failure."""
     if protocol.texts is None:
         return transition_texts(protocol.identity.path or protocol.identity.name, include, preludes)
     for texts, found in _LAST:

@@ -243,7 +243,7 @@ class _Reader:
     # -------------------------------------------------------------- tables
 
     def symbols_of(self, sections: list[Any]) -> tuple[list[Symbol], list[Symbol]]:
-        """Those of ``.dynsym``, in order, and those of ``.symtab``."""
+        """The symbols of ``.dynsym``, in order, and those of ``.symtab``."""
         tables: dict[str, list[Symbol]] = {"SHT_DYNSYM": [], "SHT_SYMTAB": []}
         for header in sections:
             if header["sh_type"] in tables:
@@ -266,7 +266,7 @@ class _Reader:
         return self.symbols_in(table, strings, offset)
 
     def dynamic_symbols(self, tags: dict[int, int], segments: tuple[Segment, ...]) -> list[Symbol]:
-        """Those of the dynamic segment. Its hash tables give their number."""
+        """The symbols of the dynamic segment. Its hash tables give their number."""
         if tags.get(_DT_SYMENT, _SYMBOL.size) != _SYMBOL.size:
             raise self.fail(f"dynamic symbols in entries of {tags[_DT_SYMENT]}, not {_SYMBOL.size}")
         if _DT_HASH in tags:

@@ -115,7 +115,7 @@ class KernelDescriptor:
 
     @property
     def user_sgprs(self) -> tuple[UserSgprs, ...]:
-        """Those that are enabled, in order from s0."""
+        """The user SGPRs that are enabled, in order from s0."""
         return tuple(each for bit, each in enumerate(USER_SGPRS) if self.properties >> bit & 1)
 
     @property

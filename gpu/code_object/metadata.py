@@ -76,7 +76,7 @@ class KernelMetadata:
 
     @property
     def explicit(self) -> tuple[Argument, ...]:
-        """Those that a caller gives."""
+        """The arguments that a caller gives."""
         return tuple(each for each in self.arguments if not each.hidden)
 
 

@@ -81,7 +81,7 @@ class PreemptableResidents(Residents[W]):
         raise NotImplementedError
 
     def _enter_again(self, group: Group[W]) -> None:
-        """Its waves continue here."""
+        """Let the waves of a group continue on this unit."""
         self._groups.append(group)
         with self.hang_detector.moving():
             self._entered(group)

@@ -157,7 +157,7 @@ class Device(BareDevice):
         return self.memory.ports.cpus
 
     def cpu(self, number: int) -> Cpu:
-        """One of them, from 0. Raises HostError where there is none of that number."""
+        """A core, from 0. Raises HostError where there is none of that number."""
         self._check_number("CPU", number, self.cpus)
         return Cpu(self, number, self.memory.ports.cpu(number))
 
@@ -167,7 +167,7 @@ class Device(BareDevice):
         return self.memory.ports.dmas
 
     def dma(self, number: int = 0) -> Dma:
-        """One of them, from 0. Raises HostError where there is none of that number."""
+        """A DMA engine, from 0. Raises HostError where there is none of that number."""
         self._check_number("DMA engine", number, self.dmas)
         return Dma(self, number, self.memory.ports.dma(number))
 

@@ -64,7 +64,7 @@ class BareDevice(Context):
 
     @property
     def processes(self) -> list[Process]:
-        """Those that are alive, by VMID."""
+        """The processes that are alive, by VMID."""
         return self._process_table.alive
 
     def run(self, until: Until | None = None, limit: int | None = None) -> None:

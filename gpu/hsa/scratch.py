@@ -64,7 +64,7 @@ END_FIELD: Final = AMD_QUEUE.field("scratch_workitem_byte_size").offset + 4
 
 
 def field_bytes(fields: Mapping[str, int]) -> bytes:
-    """Those fields as they lie in the queue object, from `FIRST_FIELD` to `END_FIELD`."""
+    """Fields as they lie in the queue object, from `FIRST_FIELD` to `END_FIELD`."""
     return AMD_QUEUE.pack(fields)[FIRST_FIELD:END_FIELD]
 
 

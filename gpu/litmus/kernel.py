@@ -254,7 +254,7 @@ class _Wave:
             emit("VOP2", "v_mul_u32_u24", vdst=behind, src0=256 + instance, vsrc1=behind)
 
     def _lanes(self, number: int) -> int:
-        """Those of a thread: where the test has it, or one for each instance."""
+        """The lanes of a thread: where the test has it, or one for each instance."""
         count = self.situation.instances
         if count == 1:
             return 1 << self.program.threads[number].position.lane
@@ -514,7 +514,7 @@ def _words(value: int, size: int) -> tuple[int, ...]:
 
 
 def _constant_operands(access: Access) -> Iterator[tuple[int, ...]]:
-    """Of an access, each as the words of consecutive registers."""
+    """The constant operands of an access, each as the words of consecutive registers."""
     if isinstance(access, Load):
         return
     value = access.value if isinstance(access, Store) else access.operand

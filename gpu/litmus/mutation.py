@@ -185,7 +185,7 @@ def _why_hidden(
 
 
 def _rules(test: Test, processor: str, mutant: Mutant) -> Iterator[Rule]:
-    """Those that may hide it."""
+    """The rules that may hide a mutant."""
     if _has_local(test.program):
         yield Rule.local
     left = () if mutant.instead is None else mutant.instead.parts

@@ -96,7 +96,7 @@ def _factory(machine: Machine, cores: bool) -> MemoryFactory:
 
 
 def _holding(system: LoadedSystem, memory: int, situation: Situation) -> LoadedSystem:
-    """The same system, which delays the requests that are held."""
+    """A system that delays the requests that the situation holds."""
     description = system.kernel.description
     script = []
     for each in situation.held:

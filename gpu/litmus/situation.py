@@ -163,7 +163,7 @@ def _groups(program: Program, units: Mapping[int, int], prng: Prng) -> dict[int,
 
 
 def _cores(program: Program, prng: Prng) -> dict[int, int]:
-    """Of the same pair, or of two."""
+    """A core for each thread of a processor: of the same pair, or of two."""
     wanted = sorted({t.position.group for t in program.threads if t.position.agent == "cpu"})
     return dict(zip(wanted, _shuffled(CORES, prng), strict=False))
 
@@ -177,7 +177,7 @@ def _shuffled(count: int, prng: Prng) -> list[int]:
 
 
 def places(program: Program, space: Space = Space.global_) -> list[Place]:
-    """Those in one address space, in the order of the text."""
+    """The places of a test in one address space, in the order of the text."""
     accessed = [
         each.place
         for thread in program.threads
@@ -209,7 +209,7 @@ def local_layout(program: Program) -> LocalLayout:
 
 
 def global_names_of(thread: Thread) -> list[str]:
-    """Those that a thread accesses, in the order of its operations."""
+    """The global places that a thread accesses, in the order of its operations."""
     return list(dict.fromkeys(
         each.place.name
         for each in thread.operations
@@ -230,7 +230,7 @@ def _offsets(program: Program, prng: Prng) -> tuple[dict[str, int], int]:
 
 
 def _warm(program: Program, prng: Prng, instances: int) -> dict[str, dict[str, int]]:
-    """Of the lines that a thread uses, none, all, or some."""
+    """What each thread has in its caches before: none, all, or some of the lines that it uses."""
     every = (1 << instances) - 1
     found = {}
     for thread in program.threads:

@@ -119,7 +119,7 @@ def _sources(
     chosen: dict[int, int],
     pruned: bool,
 ) -> Iterator[dict[int, int]]:
-    """Of each read, the place in the order of the write that it reads from."""
+    """For each read, the place in the order of the write that it reads from."""
     if len(chosen) == len(reads):
         yield dict(chosen)
         return

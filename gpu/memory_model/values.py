@@ -52,7 +52,7 @@ def _agrees(frame: Frame, values: _Values, choice: tuple[int, Guard | int]) -> b
 
 
 class _Values:
-    """Of one candidate, computed when they are asked for."""
+    """The values of one candidate, computed when they are asked for."""
 
     def __init__(self, frame: Frame, pick: Pick) -> None:
         self._frame = frame

@@ -57,7 +57,7 @@ class ControlPort:
         self.space = activities.memory.space if space is None else space
 
     def at(self, port: int) -> ControlPort:
-        """These accesses through another port."""
+        """The accesses of this object, through another port."""
         return ControlPort(self.activities, port, self.vmid, self.space)
 
     def load(self, address: int, size: int) -> Steps[bytes]:

@@ -239,7 +239,7 @@ class Scheduler:
         return self._activities.memory.now
 
     def _keep_the_others(self) -> None:
-        """Another queue's slot was enough."""
+        """Take back that queues give way: the slot of another one was enough."""
         for link in self.mapped:
             if link.gives_way is not None:
                 link.gives_way = None

@@ -181,7 +181,7 @@ class _Completion:
         return replace(network, bus=tuple(declared))
 
     def _check_script(self, network: NetworkDescription) -> None:
-        """Its lines are lines, no message is in it twice, and it is used."""
+        """Refuse a script with places that are no lines, a message twice, or that is not used."""
         seen = set()
         for position, delay in enumerate(network.script or ()):
             path = ("network", "script", position)
@@ -265,7 +265,7 @@ class _Completion:
             raise self._error(("machine", homes[0], "count"), 0, message)
 
     def _usual_count(self, group: list[str]) -> int:
-        """Of machines without a count that share buffers."""
+        """The count of machines that share buffers, where none is given."""
         machines = [self.machines[name] for name in group]
         if any("WireBuffer" in machine.pointers.values() for machine in machines):
             return 0

@@ -69,7 +69,7 @@ def fields_of(kind: type[Struct]) -> tuple[FieldInfo, ...]:
 
 @cache
 def _names_of(kind: type[Struct]) -> tuple[str, ...]:
-    """Of all fields, as a table has them; empty: no table may have it."""
+    """The names of a struct's fields in a table; an empty one may be in no table."""
     return tuple(field.encode_name for field in fields(kind))
 
 

@@ -42,7 +42,7 @@ def in_force(
     whole: SystemDescription,
     built: SystemDescription,
 ) -> list[VariantDescription]:
-    """Those of the variants that a system has: nothing else overruled what they set."""
+    """The variants that a system has: nothing else overruled what they set."""
     if not variants:  # to_dict is slow
         return []
     fields = built.to_dict()

@@ -138,7 +138,7 @@ def _header(*parts: str) -> str:
 
 
 def _block_numbers() -> tuple[str, ...]:
-    """Of the plan, of calls, and of what the block holds."""
+    """The numbers of the plan, of calls, and of what the block holds."""
     return (
         constant("u64", "SLICC_ABI", ABI)
         + constant("u64", "PLAN_MAGIC", plan_words.MAGIC)
@@ -189,7 +189,7 @@ def _library_enumerations() -> list[type[Enumeration]]:
 
 
 def _named(name: str, members: tuple[str, ...], prefix: str) -> str:
-    """Of names that are numbered by their places."""
+    """An enumeration of names that are numbered by their places."""
     numbers = {member.upper(): number for number, member in enumerate(members)}
     return _enumeration("", f"enum {name} : u32", numbers, prefix)
 

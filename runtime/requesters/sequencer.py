@@ -142,7 +142,7 @@ class Sequencer(RequesterBase):
         return True
 
     def _first_type(self, access: Access) -> int:
-        """Of the first request that is sent for an access to memory."""
+        """The type of the first request that is sent for an access to memory."""
         if access.kind == AccessKind.LOAD:
             return IFETCH if access.instruction else self._read_type
         if access.kind == AccessKind.STORE or self.atomics == AtomicWay.LINE:
@@ -409,7 +409,7 @@ class Sequencer(RequesterBase):
             self._unreserve(line)
 
     def _entries(self, line: int) -> Iterator[AbstractCacheEntry]:
-        """Of the line, in the caches of this processor."""
+        """The entries of a line in the caches of this processor."""
         for cache in self.caches:
             entry = cache.visible.get(line)
             if entry is not None:

@@ -205,7 +205,7 @@ class _CountingBuffer(MessageBuffer):
 
 
 class _CountingQueue(_CountingBuffer):
-    """Of a requester."""
+    """The counting queue of a requester."""
 
     __slots__ = ()
 

@@ -107,7 +107,7 @@ class Leak(NamedTuple):
 
 
 def leaks(system: Inspected) -> list[Leak]:
-    """All of them, controllers first, then messages, then requesters."""
+    """Everything that is left: of controllers first, then messages, then of requesters."""
     found: list[Leak] = []
     for controller in system.controllers:
         found.extend(_controller_leaks(controller))

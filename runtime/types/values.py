@@ -327,7 +327,8 @@ def byte_range(offset: int, length: int, end: int = MAX_BYTES) -> int:
 
 
 def _range_of_line(controller: ControllerView | None, offset: int, length: int) -> int:
-    """The same within a line; a method of a structure has no controller that knows its size."""
+    """The bits of a range of bytes within a line; a method of a structure has no controller that
+    knows its size."""
     return byte_range(offset, length, MAX_BYTES if controller is None else controller.line_size)
 
 

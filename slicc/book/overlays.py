@@ -150,7 +150,7 @@ def _groups(pairs: Iterable[tuple[tuple[str, ...], Mutant]]) -> dict[tuple[str, 
 
 
 def _mutants(mutants: Iterable[Mutant]) -> Mutants | None:
-    """Of those that a run has judged; None: there are none."""
+    """What is said of mutants that a run has judged; None: there are none."""
     judged = [mutant for mutant in mutants if mutant.fate in _JUDGED]
     if not judged:
         return None

@@ -174,8 +174,8 @@ def _draw_edges(
 
 
 def _worst(covered: Cells, machine: str, state: str, events: Sequence[str]) -> Status:
-    """Of an edge with several events: what is never caused counts only if nothing else is there;
-    then the least that is known."""
+    """The status that colours an edge with several events: the least that is known; what is never
+    caused counts only if nothing else is there."""
     found = [covered.status(machine, (state, event)) for event in events]
     order = (Status.UNKNOWN, Status.NOT_REACHED, Status.REACHABLE, Status.HIT, Status.UNSENT)
     return min(found, key=order.index)

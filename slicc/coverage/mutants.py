@@ -67,7 +67,7 @@ class Mutant:
 
     @property
     def cells(self) -> list[Cell]:
-        """Those of the row with the mistake; none if it is in a body."""
+        """The cells of the row with the mistake; none if it is in a body."""
         states, dot, events = self.where.partition(".")
         return [(s, e) for s in states.split(",") for e in events.split(",")] if dot else []
 

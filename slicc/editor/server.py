@@ -182,7 +182,7 @@ class SliccServer(LanguageServer):
         )
 
     def location(self, span: Span) -> types.Location:
-        """Likewise with its document."""
+        """A span as a range of its document."""
         return types.Location(self._uri(real(span.file.name)), self.range(span))
 
     def offset(self, path: str, position: types.Position) -> int:

@@ -127,7 +127,7 @@ def expressions_in(statements: tuple[ir.Stmt, ...], nested: bool = True) -> Iter
 
 
 def _expressions(statements: Iterable[ir.Stmt]) -> Iterator[ir.Expr]:
-    """Of these statements themselves."""
+    """The expressions of statements, not of those inside them."""
     for statement in statements:
         waiting = [*reversed(direct_expressions(statement))]
         while waiting:

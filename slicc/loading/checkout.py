@@ -27,7 +27,7 @@ _CHECKOUT_FOLDERS = ("src/mem/ruby/protocol", "src/mem/protocol")
 
 
 def library_files(driver: Path) -> list[Path]:
-    """Those of the first folder that has some."""
+    """The files of a checkout's library: of the first folder that has some."""
     for folder in _library_folders(driver):
         files = sorted(folder.glob(LIBRARY_PATTERN))
         if any(path.name in LIBRARY_FILES for path in files):

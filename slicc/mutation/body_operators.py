@@ -267,7 +267,7 @@ def _other_machines(rules: Rules, site: Site, argument: ir.Expr) -> Iterator[Cha
 
 
 def _itself(site: Site, value: ir.Expr) -> Iterator[Change]:
-    """This machine where another one is meant."""
+    """Changes that name this machine where another one is meant."""
     match value:
         case ir.ControllerValue(field=ir.ControllerField.MACHINE_ID):
             return

@@ -34,7 +34,7 @@ def parse(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
 
 
 def parse_partially(source: SourceFile, sink: DiagnosticSink) -> syntax.Unit | None:
-    """Likewise, but of a text with errors what was understood; None if that is nothing."""
+    """Parse a text; of one with errors, what was understood, and None if that is nothing."""
     return _parse(source, sink)[0]
 
 

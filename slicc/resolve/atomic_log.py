@@ -36,7 +36,7 @@ def called(method: str, arguments: int) -> str:
 
 
 def _logging(node: Any) -> Any:
-    """The same tree, with logs switched on where nothing is said of them. What holds no such call
+    """A tree with logs switched on where nothing is said of them. What holds no such call
     is the same object."""
     if isinstance(node, tuple):
         parts = [_logging(each) for each in node]

@@ -44,7 +44,7 @@ def dot_text(text: str, backslash: str = "\\") -> str:
 
 
 def dot_tooltip(text: str) -> str:
-    """Likewise: some versions replace ``\\N`` twice in tooltips, an invisible blank parts it."""
+    """A text in a tooltip: some versions replace ``\\N`` twice, an invisible blank parts it."""
     return dot_text(text, "\\\u200b")
 
 

@@ -174,8 +174,8 @@ def _suspects(case: _Case, trials: Trials) -> tuple[Suspect, ...]:
     found = _remedies(case, order, trials)
 
     def weight(cell: Cell) -> tuple[float, ...]:
-        """Those with remedies, a small one before others, the latest first; then those that are
-        absent most often."""
+        """The order of suspects: those with remedies, a small one before others, the latest first;
+        then those that are absent most often."""
         if cell in found:
             return -found[cell].mended, not found[cell].small, -last[cell]
         return 0, -(never[cell] + seldom[cell]), -last[cell]
@@ -241,7 +241,7 @@ def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, 
 def _mended(
     changes: Sequence[Change], others: Sequence[Leg], trials: Trials
 ) -> Iterator[tuple[Change, float]]:
-    """Those with which enough of the other legs pass as well, and the share of these."""
+    """The changes with which enough of the other legs pass as well, and the share of these."""
     left, failed = list(changes), [0] * len(changes)
     for leg in others:
         passed = passes(leg, left, trials.protocol, trials.engine)

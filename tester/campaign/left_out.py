@@ -423,7 +423,7 @@ def _of(table: Mapping[str, Mapping[str, object]]) -> Iterator[LeftOut]:
 
 
 def _memory_order(campaign: Campaign) -> Iterator[LeftOut]:
-    """Of directories that answer a request while memory still has a write of its line."""
+    """The order of requests to memory, for directories that answer before a write is there."""
     description = campaign.protocol.description
     queues = [
         f"machine.{name}.buffer.{buffer}.ordered"

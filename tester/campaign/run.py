@@ -37,7 +37,7 @@ _OWN_OPTIONS: Final = ("episodes", "seed", "engine", "watchers", "on_leg", "stat
 
 
 class MoreOptions(TypedDict, total=False):
-    """Those of `Options` that a run seldom needs."""
+    """The fields of `Options` that a run seldom needs."""
 
     profile: str
     fixed: Mapping[str, object]

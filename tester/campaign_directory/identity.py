@@ -40,7 +40,7 @@ def kept(options: object, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _kept(name: str, value: Any) -> Any:
-    """As it comes back from JSON, to be compared with that: a tuple is a list there."""
+    """An option as it comes back from JSON, to be compared with that: a tuple is a list there."""
     if name == "protocol" and value is not None and value not in shipped():
         value = Path(value)
     return msgspec.json.decode(

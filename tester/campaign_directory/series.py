@@ -65,7 +65,7 @@ class _Seen:
         self._flags[known] = True
 
     def new(self, pairs: Numbers) -> Numbers:
-        """Those that were not; they are seen from now on."""
+        """The pairs that were not seen; they are from now on."""
         found = pairs[~self._flags[pairs]]
         self._flags[found] = True
         return found
@@ -113,7 +113,7 @@ class LegSeries:
         )
 
     def _resumed_guide(self) -> Guide:
-        """As it was before the first leg that is to be run."""
+        """The guide as it was before the first leg that is to be run."""
         system = self._protocol.description
         gpu, bus = machine_roles.has_gpu(system), machine_roles.has_bus(system)
         profile = self._options.profile

@@ -58,7 +58,7 @@ class PairFinder:
         self._number[places] = np.arange(self.cells)
 
     def pairs(self, rows: Rows, description: SystemDescription) -> Pairs:
-        """Those of a leg on a system so described."""
+        """The pairs of transitions of a leg on a system so described."""
         table = rows.astype(np.int64)
         controller = table[:, StepWord.CONTROLLER]
         line = _compact(table[:, StepWord.ADDRESS] >> 3)

@@ -132,7 +132,7 @@ def _read(options: object) -> Iterator[tuple[str, Path]]:
 
 
 def given_options(options: LegOptions) -> Iterator[Given]:
-    """Those that were given, as they are written."""
+    """The options that were given: field, value, and as they are written."""
     for field, spec in specs(LegOptions):
         value = getattr(options, field.name)
         if value != field.default:

@@ -16,12 +16,12 @@ _WORDS: Final = {
 
 
 def status_of(episodes: int) -> int:
-    """Of legs that all passed: a time in which no episode completes is a wrong one."""
+    """The exit status of legs that all passed: a time in which no episode completes is misuse."""
     return FINE if episodes else MISUSED
 
 
 def verdict_word(status: int) -> str:
-    """As it stands in front of the counts, and in documents."""
+    """An exit status as a word, in front of the counts and in documents."""
     return _WORDS.get(status, "INTERRUPTED")
 
 

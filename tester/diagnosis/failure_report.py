@@ -170,7 +170,7 @@ def _how_it_came(failure: Failure, history_rows: int) -> list[Block]:
 
 
 def _last_copy(failure: Failure) -> list[str]:
-    """Of a wrong value: the transition that left no copy of the expected bytes. A fact, where the
+    """For a wrong value, the transition that left no copy of the expected bytes. A fact, where the
     suspects are what neighbours suggest; what forgot that the bytes matter came before it."""
     events = failure.history.events
     last = next((each for each in reversed(events) if each.last_copy), None)

@@ -180,7 +180,7 @@ def _last_transitions(events: Sequence[Event]) -> list[Transition]:
 
 
 def _last_changes(events: Sequence[Event]) -> list[Transition]:
-    """Those after which each controller has been in the state that each line has now."""
+    """The transitions after which each controller has been in the state that each line has now."""
     return _last_transitions([e for e in events if isinstance(e, Transition) and e.changes_state])
 
 

@@ -114,7 +114,7 @@ class Chosen:
             self.pending_loops.close()
 
     def notifying(self, notify: Callable[[str], None]) -> Chosen:
-        """This choice with another ``notify``."""
+        """The choice with another ``notify``."""
         return replace(self, notify=notify)
 
     def without_native(self, why: Exception) -> Chosen:

@@ -460,7 +460,7 @@ class Agent(Consumer):
         return self._over_lines(action) if action.pieces else footprint
 
     def _over_lines(self, action: Request) -> dict[int, int]:
-        """The same for an access of pieces, which may reach over several lines."""
+        """The bytes of an access of pieces, which may reach over several lines, as bits by line."""
         bits = (1 << action.size) - 1 << (action.addresses[0] & self._offset_mask)
         line_size = -self._line_mask
         ones = (1 << line_size) - 1
@@ -581,7 +581,7 @@ class Agent(Consumer):
             self.engine.schedule(self, self.engine.now + 1)
 
     def _free_bytes(self, access: PendingAccess, indices: list[int]) -> None:
-        """These lanes of one line are answered: others of the wave may use their bytes."""
+        """Free the bytes of answered lanes of one line: others of the wave may use them."""
         if access.request.pieces:
             access.pending = 0
             for line, bits in self._over_lines(access.request).items():

@@ -49,7 +49,7 @@ class Bound:
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """Those of the text, else one."""
+        """The run keys of the text, else one."""
         return self.scenario.keys or (DEFAULT_KEY,)
 
     @property
@@ -81,7 +81,7 @@ class Bound:
         return leg, lowered
 
     def of(self, scenario: syntax.Scenario) -> Bound:
-        """This system for another scenario, which sets the same."""
+        """The system for another scenario, which sets the same."""
         return replace(self, scenario=scenario)
 
 

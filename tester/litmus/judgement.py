@@ -40,7 +40,7 @@ class Judge:
     allowed: frozenset[tuple[int, ...]] | None
 
     def outcomes(self) -> list[Outcome]:
-        """Those that the model allows, in order."""
+        """The outcomes that the model allows, in order."""
         return [dict(zip(self.terms, values)) for values in sorted(self.allowed or ())]
 
     def values(self, outcome: Outcome) -> tuple[int, ...]:

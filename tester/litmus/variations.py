@@ -117,7 +117,7 @@ def _is_mark(step: syntax.Step) -> bool:
 
 
 def _threads(scenario: syntax.Scenario) -> list[int]:
-    """Those that do anything."""
+    """The columns of threads that do anything."""
     return sorted({step.column for step in scenario.steps()})
 
 

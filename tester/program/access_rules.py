@@ -143,8 +143,8 @@ def _words(program: Program) -> Iterator[str]:
 
 
 def _bytes(program: Program) -> Iterator[str]:
-    """Of the bytes of data, one that a lane stores is used by no other lane of the episode, and one
-    that is used by an episode with fetch-adds belongs to the group of the lane."""
+    """What breaks the rules of bytes: one that a lane stores is used by no other lane of the
+    episode, and one that an episode with fetch-adds uses belongs to the group of the lane."""
     lines = touched_lines(program)
     total = len(lines) * program.line_size
     if total > MAX_BYTES:

@@ -508,7 +508,7 @@ class _Fields:
         return value
 
     def scalars(self, allowed: Mapping[str, Number | Text], *others: str) -> dict[str, Any]:
-        """All of these; no other fields than `others` may exist."""
+        """All of the ``allowed`` fields; beside them only those in ``others`` may exist."""
         found = {name: self.scalar(name, rule) for name, rule in allowed.items()}
         self.only((*allowed, *others))
         return found

@@ -76,7 +76,7 @@ def to_scenario(
 
 
 def _addresses(program: Program) -> list[int]:
-    """Of words and accesses, in the order of the program."""
+    """The addresses of words and accesses, in the order of the program."""
     found: list[int] = []
     for episode in range(program.episodes):
         if program.adds()[episode]:

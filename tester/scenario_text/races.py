@@ -19,14 +19,14 @@ _Use = tuple[int, syntax.Step, AnyAccess]
 
 
 class _Uses:
-    """Of one byte: what a later use must be ordered behind."""
+    """The uses of one byte that a later use must be ordered behind."""
 
     def __init__(self) -> None:
         self.stores: list[_Use] = []
         self.loads: list[_Use] = []
 
     def before(self, access: AnyAccess) -> list[_Use]:
-        """Those that an access conflicts with."""
+        """The uses that an access conflicts with."""
         return self.stores if isinstance(access, syntax.Load) else self.stores + self.loads
 
     def add(self, use: _Use) -> None:
@@ -54,7 +54,7 @@ def check_races(episodes: Sequence[Episode], addresses: Addresses, cast: Cast) -
 
 
 def _complete_before(episodes: Sequence[Episode]) -> list[int]:
-    """Of each episode, the set of those that are complete when it begins, as bits."""
+    """For each episode, the set of those that are complete when it begins, as bits."""
     result: list[int] = []
     of_column: dict[int, list[int]] = {}
     for number, episode in enumerate(episodes):

@@ -448,7 +448,7 @@ def _wait_arrays(waits: Sequence[Sequence[tuple[int, int]]]) -> dict[str, Any]:
 
 
 def _merged_waits(program: Program, stated: Sequence[Sequence[tuple[int, int]]]) -> dict[str, Any]:
-    """Those that follow from conflicts, and those of the text that ask for more."""
+    """The waits that follow from conflicts, and those of the text that ask for more."""
     merged = []
     for episode in range(program.episodes):
         waits = dict(program.waits_of(episode))

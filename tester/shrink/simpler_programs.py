@@ -49,7 +49,7 @@ class ShrinkStep:
 
 
 def program_steps() -> tuple[ShrinkStep, ...]:
-    """All of programs, what saves most first."""
+    """All steps that change the program, what saves most first."""
     return (_FETCH_ADDS, *_PIECES, *_FLAGS, *_BYTES, _GROUPS, _LINES)
 
 

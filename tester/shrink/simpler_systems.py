@@ -45,7 +45,7 @@ _Wanted = Callable[[Leg], dict[str, object]]
 
 
 def system_steps(protocol: LoadedProtocol) -> tuple[ShrinkStep, ...]:
-    """All of systems, what saves most first."""
+    """All steps that change the system, what saves most first."""
     usual = UsualSystems(protocol)
     counts: list[_Wanted] = [_used_only]
     counts += [partial(_one_each, usual, role) for role in _ROLES]
@@ -64,7 +64,7 @@ def system_steps(protocol: LoadedProtocol) -> tuple[ShrinkStep, ...]:
 
 
 def _single(what: str, change: Callable[[Leg], Leg | None]) -> ShrinkStep:
-    """Of one piece, which is all that there is to change."""
+    """A step of one piece: a change that is made as a whole or not at all."""
     last: list[tuple[Leg, Leg | None]] = []
 
     def changed(leg: Leg) -> Leg | None:

@@ -29,7 +29,7 @@ _Setting = tuple[tuple[str, ...], object]
 
 
 class UsualSystems:
-    """Those of one protocol."""
+    """The usual systems of one protocol."""
 
     def __init__(self, protocol: LoadedProtocol) -> None:
         self.protocol: Final = protocol

@@ -72,7 +72,7 @@ def occupancy(statistics: Statistics) -> Table:
 
 
 def as_value(statistics: Statistics) -> dict[str, object]:
-    """All of it for programs: histograms and series whole, keys only ever added."""
+    """The statistics for programs: histograms and series whole, keys only ever added."""
     return {
         "schema": SCHEMA,
         "legs": statistics.legs,

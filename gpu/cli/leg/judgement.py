@@ -81,7 +81,7 @@ class Judge:
         return f"{self._title} {agent.name}, episode {episode}"
 
     def _fetch_add(self, result: Result, values: Words, tick: int) -> Finding | None:
-        """Those of one instruction, which later ones of the wave come after."""
+        """What is wrong with the fetch-adds of an instruction; later ones of a wave come after."""
         program, lowest = self._program, self._lowest[result.episode]
         found: dict[int, int] = {}
         for lane, group in program.groups_of(result.episode):

@@ -104,7 +104,7 @@ def _read(word: str, processor: str, instances: int) -> Test:
 
 
 def _instances(runs: int) -> int:
-    """Of a launch: as many as leave enough launches, a power of two."""
+    """How many instances a launch has: a power of two that leaves enough launches."""
     share = max(1, min(LANES, runs // _LAUNCHES))
     return 1 << share.bit_length() - 1
 

@@ -28,7 +28,7 @@ _output = partial(option, section="Output")
 
 
 def _shipped() -> Iterable[str]:
-    """Those shipped protocols that a GPU can stand on."""
+    """The shipped protocols with caches for a GPU."""
     from protocols import shipped
 
     return [name for name in shipped() if name.startswith("GPU_")]

@@ -357,7 +357,7 @@ class Ahead:
     # ------------------------------------------------------------------ code
 
     def fetched(self, address: int, code: bytes) -> None:
-        """These bytes were fetched from there."""
+        """Note the bytes that were fetched from an address."""
         if address not in self._fresh:  # what ended there may continue
             for start, stretch in list(self._stretches.items()):
                 if address - LONGEST < stretch.end <= address:

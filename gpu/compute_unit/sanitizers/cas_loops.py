@@ -184,7 +184,7 @@ class CasLoops:
     def _memory(
         self, wave: Wavefront, decoded: DecodedInstruction, held: Held, met: dict[Guess, int]
     ) -> None:
-        """Of a memory instruction, only the comparand of a swap may be a guess."""
+        """Judge operands of a memory instruction: only the comparand of a swap may be a guess."""
         operation, instruction = decoded.operation, decoded.instruction
         if not (isinstance(operation, VectorOperation) and operation.move.compares):
             self._deny(held, met)
@@ -250,7 +250,7 @@ class CasLoops:
             held.pop(register, None)
 
     def _deny(self, held: Held, guesses: dict[Guess, int]) -> None:
-        """They are used in another way."""
+        """Note that guesses are used as something else than the comparand of a swap."""
         for guess in guesses:
             _judge(guess, right=False)
             for register in [each for each, found in held.items() if guess in found]:

@@ -52,7 +52,7 @@ class Residents(Generic[W]):
         self._entered(resident)
 
     def _resident_group(self, group: GroupStart) -> Group[W]:
-        """Its waves in their initial state, with all that the group takes of the unit."""
+        """A group with its waves in their initial state and all that it takes of the unit."""
         resident: Group[W] = Group(group, self._resources.take(group.demand))
         for start in group.waves:
             simd = resident.taken.simds[start.number]

@@ -140,7 +140,7 @@ class MailboxCalls(QueueCalls):
         self._mailboxes[queue.address] = mailbox, slots
 
     def _destroying(self, queue: DeviceQueue) -> None:
-        """Its waves are about to be ended; nothing waits for the flags of its slots any more."""
+        """Before the waves of a queue end: nothing waits for the flags of its slots any more."""
         super()._destroying(queue)
         mailbox, slots = self._mailboxes.pop(queue.address, (None, []))
         for slot in slots:

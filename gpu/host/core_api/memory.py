@@ -101,7 +101,7 @@ class MemoryCalls(ContextCalls):
             raise Outcome(Status.ERROR_INVALID_ARGUMENT) from None
 
     def _system(self, address: int, size: int) -> Allocation:
-        """The same for memory that is no component's own. Raises Outcome."""
+        """The allocation of a range, if it is no component's own. Raises Outcome."""
         found = self._place(address, size)
         need(found.start not in self._local)
         return found

@@ -64,7 +64,7 @@ class QueueCalls(SignalCalls):
         """What else a new queue needs; the calls for mailboxes extend this."""
 
     def _destroying(self, queue: DeviceQueue) -> None:
-        """Likewise, before a queue is destroyed."""
+        """What other groups of calls do before a queue is destroyed."""
 
     @call
     def queue_destroy(self, queue: DeviceQueue | None) -> None:

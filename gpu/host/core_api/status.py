@@ -145,7 +145,7 @@ def call(body: Callable[Concatenate[R, P], object]) -> Callable[Concatenate[R, P
 def call_with_output(
     body: Callable[Concatenate[R, P], T],
 ) -> Callable[Concatenate[R, P], tuple[Status, T | None]]:
-    """Likewise with an output: the status and the output, which is None where there is none."""
+    """A call that gives its status and an output, which is None where there is none."""
     accepted = _Accepted(body)
 
     @wraps(body)

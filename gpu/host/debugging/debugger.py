@@ -160,7 +160,7 @@ class Debugger:
 
     @property
     def stops(self) -> list[Stop]:
-        """Those that were not resumed, in order."""
+        """The stops that were not resumed, in order."""
         return [stop for stop in self._all if not stop.resumed]
 
     def _stopped(

@@ -31,7 +31,7 @@ class ProcessTable:
 
     @property
     def alive(self) -> list[Process]:
-        """Those that have not ended, by VMID."""
+        """The processes that have not ended, by VMID."""
         return [process for _, process in sorted(self._last.items()) if process.alive]
 
     @property

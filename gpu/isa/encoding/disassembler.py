@@ -58,7 +58,7 @@ def disassemble(
 def assembler_lines(
     code: bytes, address: int = 0, generation: Generation = Generation.GFX8
 ) -> list[Line]:
-    """Likewise, with data for instructions that an assembler would encode otherwise."""
+    """Disassembled code, with data for instructions that an assembler would encode otherwise."""
     return [
         replace(line, text=_data(line.code), remark=line.text)
         if line.instruction and would_be_shorter(line.instruction)

@@ -66,7 +66,7 @@ def joined_wait(counts: WaitCounts) -> int:
 
 
 def wait_counts(simm16: int, generation: Generation) -> str:
-    """Their text. Where all are at their largest, all are named."""
+    """The counts of a wait as text. Where all are at their largest, all are named."""
     counts = split_wait(simm16, generation)
     if simm16 & _OTHER_BITS[generation]:
         return f"{simm16:#x}"

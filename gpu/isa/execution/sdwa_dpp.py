@@ -81,5 +81,5 @@ class DppLanes:
         return self._written
 
     def active_bits(self) -> str:
-        """Those lanes as bits of a number."""
+        """An expression for the lanes that are written, as bits of a number."""
         return f"{self._writer.value(bits_of)}({self._written})"

@@ -203,7 +203,7 @@ class _Run:
 
 
 def _function(instruction: Instruction) -> int | None:
-    """Its number among the native functions; None if Python executes it."""
+    """The number of an instruction among the native functions; None if Python executes it."""
     opcode, fields = instruction.opcode, instruction.fields
     if opcode.unit is not Unit.VECTOR_ALU or opcode.tier != 1 or instruction.form not in _FORMS:
         return None

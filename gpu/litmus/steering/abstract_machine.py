@@ -507,7 +507,7 @@ _NOTHING: Final = Step(WAIT)
 def _instructions(
     program: Program, number: int, processor: str, opencl: bool, sequences: Sequences
 ) -> list[Instruction]:
-    """Of a thread: its sequences, and a compiler's waits for values before their use."""
+    """A thread's code sequences, and a compiler's waits for values before their use."""
     thread = program.threads[number]
     found: list[Instruction] = []
     pending: dict[str, str] = {}

@@ -35,7 +35,7 @@ class ScalarStores:
         return True
 
     def performed(self, pending: PendingRequest) -> None:
-        """All of a store is in memory: empty the cache of its port."""
+        """Empty the cache of the port of a store that is in memory as a whole."""
         self._enter(fence(pending, AccessKind.ACQUIRE))
 
     def answered(self, port: int) -> None:

@@ -153,7 +153,7 @@ class SharedLines:
         self._held: dict[int, None] = {}
 
     def note(self, request: MemoryRequest) -> None:
-        """All of a request has been answered."""
+        """Note the lines of a request that has been answered as a whole."""
         if request.kind > AccessKind.ATOMIC or request.slc:
             return
         stores = request.kind != AccessKind.LOAD

@@ -128,7 +128,7 @@ class KernelSystem:
         return [*places, *self._cores(first), *range(engine, engine + self.dmas)]
 
     def _cores(self, first: Mapping[str, int]) -> list[int]:
-        """Those of one machine, then those of the next."""
+        """The requesters of cores, in turn one of each machine."""
         groups = [range(first[name], first[name] + self._count(name)) for name in self.roles.cpu]
         machines = zip_longest(*groups)
         return [place for cores in machines for place in cores if place is not None]
@@ -248,7 +248,7 @@ def _group_of(machines: Mapping[str, MachineDescription], name: str) -> str:
 def _renamed(
     machine: MachineDescription, groups: Mapping[str, MachineDescription]
 ) -> MachineDescription:
-    """The same with the names of machines that are now in groups replaced."""
+    """A machine's description with the names of machines that are now in groups replaced."""
     derived = {
         name: replace(each, count=None if each.count is None else _group_of(groups, each.count))
         for name, each in machine.derived.items()

@@ -256,7 +256,7 @@ def _not_private(root: Path) -> str | None:
 
 
 def _bytes_in(path: Path) -> int:
-    """Of a plain file: reading anything else may never end. Raises OSError."""
+    """The size of a plain file: reading anything else may never end. Raises OSError."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "not a plain file", str(path))

@@ -49,7 +49,7 @@ def waits_of(machines: Sequence[MachineFacts]) -> Waits:
 
 
 def possible(waits: Waits, capacities: Capacities) -> Waits:
-    """Those waits that a system with such buffers has."""
+    """The waits that a system with such buffers has."""
     return {
         place: [wait for wait in each if all(room in capacities for room in wait.rooms)]
         for place, each in waits.items()
@@ -57,7 +57,7 @@ def possible(waits: Waits, capacities: Capacities) -> Waits:
 
 
 def lasting(waits: Waits) -> Waits:
-    """Those waits that may last for ever: each end of them is a port that may wait for ever."""
+    """The waits that may last for ever: each end of them is a port that may wait for ever."""
     left = waits
     while True:
         kept = {

@@ -125,7 +125,7 @@ def _without(text: str, whole: Range, ranges: Iterable[Range]) -> str:
 
 
 def _digest(*parts: str) -> bytes:
-    """Of texts without their comments, however they are broken into lines."""
+    """A digest of texts without their comments, however they are broken into lines."""
     code = _COMMENTS.sub(lambda found: found[1] or " ", "\0".join(parts))
     return hashlib.sha256(" ".join(code.split()).encode("utf-8", "surrogateescape")).digest()
 

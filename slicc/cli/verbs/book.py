@@ -60,7 +60,7 @@ def _write(
 
 
 def _runs(options: BookOptions) -> list[RunPicture]:
-    """Those that were asked for, behind those that a shipped protocol comes with."""
+    """The runs that were asked for, behind those that a shipped protocol comes with."""
     from protocols import run_pictures, shipped
     from slicc.book.run_pictures import NoPicture, read_runs
 

@@ -119,7 +119,7 @@ def _of_transitions(machine: ir.Machine) -> Iterator[ir.Stmt]:
 
 
 def _objects(machine: ir.Machine, statements: Iterable[ir.Stmt]) -> set[str]:
-    """Those that the statements name, at first or second hand."""
+    """The objects that statements name, or functions that they call."""
     functions = {each.ref: each for each in machine.functions}
     waiting = [tuple(statements)]
     found: set[str] = set()

@@ -37,7 +37,7 @@ class Effects:
         return all(kind == HINT for kind, _ in self.writes) and not self.adds
 
     def with_hints(self, fields: frozenset[Resource]) -> Effects:
-        """These effects where some fields are no more than hints."""
+        """The effects where some fields are no more than hints."""
         hints = {(HINT, name) for _, name in self.writes & fields}
         return Effects(self.reads - fields, self.writes - fields | hints, self.adds - fields)
 

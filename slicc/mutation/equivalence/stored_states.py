@@ -120,7 +120,7 @@ def _change(body: tuple[ir.Stmt, ...], pointer: ir.TransactionField) -> _Change:
 
 
 def _always(body: tuple[ir.Stmt, ...]) -> list[ir.SetTransaction]:
-    """Those that run whenever the body does."""
+    """The settings of the transaction that run whenever the body does."""
     found: list[ir.SetTransaction] = []
     for statement in body:
         match statement:

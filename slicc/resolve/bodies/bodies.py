@@ -85,7 +85,7 @@ def function_body(scope: GlobalScope, symbol: FunctionSymbol) -> ir.Function:
 
 
 def _fields_of(symbol: FunctionSymbol) -> Iterator[VariableSymbol]:
-    """Of the structure whose method it is, if it is one."""
+    """The fields of the structure whose method a function is, if it is one."""
     if symbol.owner is None:
         return
     for name in symbol.owner.field_names():

@@ -93,7 +93,7 @@ def written(options: type[Any]) -> set[str]:
 
 
 def given(values: object, options: type[Any]) -> Iterator[str]:
-    """Those options of the class ``options`` that ``values`` has no default value for."""
+    """The options of the class ``options`` that ``values`` has no default value for."""
     for each, spec in specs(options):
         if getattr(values, each.name) != each.default:
             yield names_of(each, spec)[0].partition("/")[0]

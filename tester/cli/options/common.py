@@ -76,7 +76,7 @@ def _profiles() -> Iterable[str]:
 
 
 def _defects() -> Iterable[str]:
-    """Those of all descriptions that are shipped: which protocol is meant is not known here."""
+    """The known defects of all shipped descriptions: which protocol is meant is not known here."""
     import tomllib
 
     from protocols import SYSTEMS

@@ -219,7 +219,7 @@ class Series:
         return not self._go_on
 
     def _several_at_once(self, session: Session) -> Failed | None:
-        """The same legs, run ahead of time by several processes."""
+        """Run the legs of a series ahead of time in several processes."""
         campaign, episodes = session.campaign, session.drawn.episodes
 
         def show(ahead: int) -> None:

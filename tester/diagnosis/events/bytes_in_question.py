@@ -37,7 +37,7 @@ class BytesInQuestion:
 
     @classmethod
     def of(cls, finding: Finding, verdicts: Iterable[ByteVerdict]) -> BytesInQuestion:
-        """Those of a finding that has an address, with what was found out about each byte."""
+        """The bytes of a finding that has an address, with what was found out about each."""
         wrong = sum(0xFF << 8 * (v.address - finding.address) for v in verdicts if not v.right)
         followed = wrong != 0 or finding.verdict in ATOMIC_VERDICTS
         size = max(1, finding.size)
@@ -45,11 +45,11 @@ class BytesInQuestion:
 
     @property
     def range(self) -> range:
-        """Their addresses."""
+        """The addresses of the bytes."""
         return range(self.address, self.address + self.size)
 
     def of_block(self, data: int, line: int) -> int:
-        """Their value in a block of the line at ``line``."""
+        """The value of the bytes in a block of the line at ``line``."""
         return data >> 8 * (self.address - line) & (1 << 8 * self.size) - 1
 
     def as_expected(self, value: int) -> bool:

@@ -30,7 +30,7 @@ class Lifeline:
 
 
 class Lifelines:
-    """Those of a recording, in order."""
+    """The lifelines of a recording, in order."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

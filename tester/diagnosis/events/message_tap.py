@@ -186,14 +186,14 @@ class MessageTap:
 
     @staticmethod
     def _hop(name: str, send: Sent, arrival: int) -> list[Hop]:
-        """Of what no network carries; memory takes a message when it arrives."""
+        """The hop of what no network carries; memory takes a message when it arrives."""
         receiver = send.receivers[0]
         if receiver == MEMORY:
             return [Hop(receiver, name, arrival)]
         return [Hop(send.who if receiver == "itself" else receiver, name, -1)]
 
     def _copies(self, port: Any, message: Message) -> list[Hop]:
-        """Of a copy of a multicast there is one, of a message on a bus one for each receiver."""
+        """The hops of a copy: one of a multicast, one for each receiver of a message on a bus."""
         network, nodes = port.virtual_network, vars(message)["Destination"].nodes()
         buffers = [self._receivers[node, network].name for node in nodes]
         return [Hop(self._names[node], each, -1) for node, each in zip(nodes, buffers)]

@@ -68,8 +68,8 @@ _DOUBLE: Final = _Width("f64", np.float64, np.uint64, 52, 128, 768, 53)
 
 
 def _scale(width: _Width) -> Callable[[Array, Array, Array], tuple[Array, Array]]:
-    """Of the value, the denominator and the numerator: the value, which is one of the two, scaled
-    if the division needs it, and whether the quotient must be scaled back."""
+    """The function of a value, the denominator and the numerator that gives the value, which is
+    one of the two, scaled if the division needs it, and whether to scale the quotient back."""
     kind = width.floating
     least_normal = 1 - width.bias
     moderate = width.moderation()
@@ -167,8 +167,9 @@ def _fix_up_moderate(width: _Width, least: int) -> Callable[[Array, Array, Array
 
 
 def _fix_up(name: str, least: int) -> Callable[[Array, Array, Array], Array]:
-    """Of a quotient, its denominator and its numerator: the quotient with its sign and specials;
-    zero if the exponents differ by ``least``, infinity if there is no number to give."""
+    """The function of a quotient, its denominator and its numerator that gives the quotient with
+    its sign and specials; zero if the exponents differ by ``least``, infinity if there is no number
+    to give."""
 
     def fix_up(quotient: Array, denominator: Array, numerator: Array) -> Array:
         kind = quotient.dtype.type

@@ -78,7 +78,7 @@ def call(name: str, arguments: list[Code], acts: Acts = Acts.NOTHING, before: st
 
 
 def _in_order(name: str, arguments: list[Code], before: str) -> str:
-    """The same with every argument in a variable of its own."""
+    """A call whose arguments are computed in order, each in a variable of its own."""
     steps = []
     names = [before] if before else []
     for number, each in enumerate(arguments, start=1):

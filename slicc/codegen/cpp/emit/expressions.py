@@ -216,7 +216,7 @@ class Expressions(Operators):
         return self.scope.names.type(type_.element.ref)
 
     def _present_method(self, node: ir.CallMethod) -> Code:
-        """The same inside of an expression."""
+        """A call of a method inside of an expression; a default value where there is no object."""
         present = self.present(node)
         if present is None:
             return self.method(node)

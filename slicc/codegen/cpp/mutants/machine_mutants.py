@@ -201,7 +201,7 @@ def _rare(text: str) -> list[str]:
 
 
 def _parameters(text: str) -> list[str]:
-    """Those of a function, commas of template arguments left alone."""
+    """The parameters of a function, commas of template arguments left alone."""
     parts, depth = [""], 0
     for character in text:
         depth += (character == "<") - (character == ">")
