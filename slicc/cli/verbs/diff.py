@@ -13,19 +13,18 @@ def diff(options: DiffOptions) -> int:
     from slicc.diff import renderings
     from slicc.diff.comparison import compare
 
-    with compiling([options.before], options) as session:
-        before = _only(session.protocols, str(options.before))
-    with compiling([options.after], options) as session:
-        after = _only(session.protocols, str(options.after))
-    names = (str(options.before), str(options.after))
-    difference = compare(before.protocol, after.protocol, names)
-    rendered = {
-        DiffFormat.TEXT: renderings.text,
-        DiffFormat.MARKDOWN: renderings.markdown,
-        DiffFormat.HTML: renderings.html,
-        DiffFormat.JSON: renderings.json,
-    }[options.format](difference)
-    print(rendered, end="")
+    with compiling([options.before], options) as old, compiling([options.after], options) as new:
+        before = _only(old.protocols, str(options.before))
+        after = _only(new.protocols, str(options.after))
+        names = (str(options.before), str(options.after))
+        difference = compare(before.protocol, after.protocol, names)
+        rendered = {
+            DiffFormat.TEXT: renderings.text,
+            DiffFormat.MARKDOWN: renderings.markdown,
+            DiffFormat.HTML: renderings.html,
+            DiffFormat.JSON: renderings.json,
+        }[options.format](difference)
+        print(rendered, end="")
     return FOUND if difference.parts else FINE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 from json import loads
+from pathlib import Path
 
 import pytest
 
@@ -247,3 +248,12 @@ def test_bad_input_is_a_misuse() -> None:
         done = slicc("diff", "MSI", name)
         assert (done.returncode, done.stdout) == (2, "")
         assert name in done.stderr and "Traceback" not in done.stderr
+        assert "no errors" not in done.stderr
+
+
+def test_both_versions_are_read_before_one_is_given_up(tmp_path: Path) -> None:
+    for name in ("old.sm", "new.sm"):
+        (tmp_path / name).write_text("structure(", encoding="utf-8")
+    done = slicc("diff", str(tmp_path / "old.sm"), str(tmp_path / "new.sm"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "old.sm:1" in done.stderr and "new.sm:1" in done.stderr
