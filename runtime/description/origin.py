@@ -78,17 +78,18 @@ class Origin:
     __hash__ = None  # type: ignore[assignment]
 
     def place(self, path: Path) -> tuple[str, int]:
-        """File and line of ``path``, or of the closest table around it."""
+        """File and line of ``path``, or the option that made it, or the closest table around it."""
         held = _depth(_parsed(self.text), path)
+        if held < len(path):
+            for made, by in self.options.items():
+                if made[: len(path)] == path:
+                    return _written(by), 0
         for end in range(len(path), 0, -1):
             option = self.options.get(path[:end])
             if option is not None:
                 return _written(option), 0
             if end <= held:
                 return self.file, _line(self.text, path[:end])
-        for made, option in self.options.items():  # the option made this table
-            if made[: len(path)] == path:
-                return _written(option), 0
         return self.file, 1 if self.text else 0
 
     def error(self, path: Path, value: object, message: str) -> DescriptionError:

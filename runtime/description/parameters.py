@@ -154,7 +154,8 @@ class ParameterValues:
         option = f"--set {next(iter(placeholders))}=VALUE{each}"
         stated = f"{stated}; say it under {tables} of the description"
         path = ("machine", next(iter(self.missing)), "parameters")
-        file, line = self.origin.place(path)
+        # What is missing was written by no option.
+        file, line = Origin(self.origin.file, self.origin.text).place(path)
         error = MissingParameters(file, line, dotted(path), None, f"{stated} or with {option}")
         error.placeholders = placeholders
         error.stated = stated

@@ -40,6 +40,18 @@ SEQUENCER = Parameter("sequencer", "Sequencer", pointer=True)
 QUEUE = BufferParameter("mandatoryQueue")
 
 
+def test_a_misspelt_machine_of_an_option_names_the_option() -> None:
+    """It named the line of another machine in the file."""
+    given = SystemDescription.from_toml("[machine.L0Cache]\ncount = 2", "x.toml")
+    given = given.override({"machine.L0cache.count": 3})
+    with pytest.raises(DescriptionError) as caught:
+        complete(given, ProtocolInfo("made up", (machine("L0Cache"),)))
+    words = (
+        "--set machine.L0cache.count=3: machine.L0cache: no such machine; did you mean `L0Cache`?"
+    )
+    assert str(caught.value) == words
+
+
 def test_links_between_two_machines_are_found_by_name() -> None:
     upper = machine("L0Cache", SEQUENCER, QUEUE, out("bufferToL1"), into("bufferFromL1"))
     lower = machine("L1Cache", into("bufferFromL0"), out("bufferToL0"))
