@@ -20,7 +20,7 @@ from slicc.scenario_text.conditions import Model, Register, Term
 from slicc.scenario_text.name_checks import OPERATIONS
 from slicc.text.lazy_dataclass import dataclass
 from tester.program.program import PLAIN
-from tester.scenario_text.episodes import Episode
+from tester.scenario_text.episodes import ScenarioEpisode
 from tester.scenario_text.placement import Addresses
 
 MAX_STATES: Final = 1 << 17
@@ -66,7 +66,7 @@ _State = tuple[tuple[int, ...], bytes, tuple[int, ...], tuple[_Buffer, ...]]
 
 def threads_of(
     scenario: syntax.Scenario,
-    episodes: Sequence[Episode],
+    episodes: Sequence[ScenarioEpisode],
     addresses: Addresses,
     places: Mapping[Term, tuple[int, int]],
 ) -> Threads | None:

@@ -42,7 +42,7 @@ class Instruction:
 
 
 @dataclass(slots=True)
-class Episode:
+class ScenarioEpisode:
     """``waits``: (column, number of its episodes that must be complete). ``words``: of its
     fetch-adds, by lane. ``span``: of its first row."""
 
@@ -61,13 +61,13 @@ class Episode:
 
 def episodes_of(
     scenario: syntax.Scenario, agents: Sequence[int], cast: Cast, *, overlap: bool = False
-) -> list[Episode]:
+) -> list[ScenarioEpisode]:
     """All episodes of a scenario, in their total order. Raises ScenarioError.
 
     ``agents``: of each column. ``overlap``: loads do not wait for the store before them, as with a
     store buffer of one entry.
     """
-    found: list[Episode] = []
+    found: list[ScenarioEpisode] = []
     threads = [_Thread(number, agent, cast, found, overlap) for number, agent in enumerate(agents)]
     columns = {column.name: threads[number] for number, column in enumerate(scenario.columns)}
     for step in scenario.steps():
@@ -81,7 +81,7 @@ class _Thread:
     """One column, as far as it has been read."""
 
     def __init__(
-        self, column: int, agent: int, cast: Cast, found: list[Episode], overlap: bool
+        self, column: int, agent: int, cast: Cast, found: list[ScenarioEpisode], overlap: bool
     ) -> None:
         self.column = column
         self.agent = agent
@@ -91,7 +91,7 @@ class _Thread:
         self._able = cast.abilities[agent]
         self._found = found
         self._overlap = overlap
-        self._last: Episode | None = None
+        self._last: ScenarioEpisode | None = None
         self._waits: list[tuple[int, int]] = []
         self._racing = False
         self._dangling: Span | None = None
@@ -124,10 +124,10 @@ class _Thread:
 
     # ------------------------------------------------------------ episodes
 
-    def _begin(self, span: Span, scope: int) -> Episode:
+    def _begin(self, span: Span, scope: int) -> ScenarioEpisode:
         if self._racing:
             scope |= RACING_LOAD
-        episode = Episode(self.column, self.agent, scope, span, self._waits)
+        episode = ScenarioEpisode(self.column, self.agent, scope, span, self._waits)
         self._waits, self._racing, self._dangling = [], False, None
         self._found.append(episode)
         self._last = episode
@@ -158,7 +158,7 @@ class _Thread:
         episode.instructions.append(instruction)
         episode.alone = True
 
-    def _overlaps(self, before: Episode, access: AnyAccess) -> bool:
+    def _overlaps(self, before: ScenarioEpisode, access: AnyAccess) -> bool:
         return (
             self._able.plain
             and before.alone

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from slicc.scenario_text import syntax
 from slicc.scenario_text.errors import ScenarioError
-from tester.scenario_text.episodes import AnyAccess, Episode
+from tester.scenario_text.episodes import AnyAccess, ScenarioEpisode
 from tester.scenario_text.placement import Addresses, Cast
 
 _Use = tuple[int, syntax.Step, AnyAccess]
@@ -38,7 +38,7 @@ class _Uses:
         self.loads = [each for each in self.loads if each[0] == use[0]]
 
 
-def check_races(episodes: Sequence[Episode], addresses: Addresses, cast: Cast) -> None:
+def check_races(episodes: Sequence[ScenarioEpisode], addresses: Addresses, cast: Cast) -> None:
     """Raises ScenarioError for the first race, with both operations and the byte."""
     before = _complete_before(episodes)
     uses: dict[int, _Uses] = {}
@@ -53,7 +53,7 @@ def check_races(episodes: Sequence[Episode], addresses: Addresses, cast: Cast) -
                     of_byte.add((number, step, access))
 
 
-def _complete_before(episodes: Sequence[Episode]) -> list[int]:
+def _complete_before(episodes: Sequence[ScenarioEpisode]) -> list[int]:
     """For each episode, the set of those that are complete when it begins, as bits."""
     result: list[int] = []
     of_column: dict[int, list[int]] = {}
@@ -72,7 +72,7 @@ def _compare(
     one: _Use,
     other: _Use,
     byte: int,
-    episodes: Sequence[Episode],
+    episodes: Sequence[ScenarioEpisode],
     before: Sequence[int],
     cast: Cast,
 ) -> None:

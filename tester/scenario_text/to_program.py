@@ -41,7 +41,13 @@ from tester.program.program import (
     STORE,
     Program,
 )
-from tester.scenario_text.episodes import SCOPES, AnyAccess, Episode, Instruction, episodes_of
+from tester.scenario_text.episodes import (
+    SCOPES,
+    AnyAccess,
+    Instruction,
+    ScenarioEpisode,
+    episodes_of,
+)
 from tester.scenario_text.placement import Addresses, Cast, agents_of_threads
 from tester.scenario_text.races import check_races
 
@@ -175,7 +181,7 @@ def _places(scenario: syntax.Scenario, arrays: _Arrays) -> dict[Place, int]:
 
 
 def _check_instruction(
-    instruction: Instruction, episode: Episode, addresses: Addresses, cast: Cast
+    instruction: Instruction, episode: ScenarioEpisode, addresses: Addresses, cast: Cast
 ) -> None:
     """Raises ScenarioError for what the agent cannot do."""
     spec, able = cast.agents[episode.agent], cast.abilities[episode.agent]
@@ -232,7 +238,7 @@ class _Arrays:
     def __init__(
         self,
         scenario: syntax.Scenario,
-        episodes: Sequence[Episode],
+        episodes: Sequence[ScenarioEpisode],
         addresses: Addresses,
         cast: Cast,
     ) -> None:

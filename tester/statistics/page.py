@@ -12,7 +12,7 @@ from typing import Any, Final
 from runtime.statistics.counted import Histogram
 from runtime.statistics.words import least_latency
 from slicc.text.markup import html_text
-from tester.statistics.statistics import Series, Statistics
+from tester.statistics.statistics import OccupancySeries, Statistics
 from tester.statistics.tables import Table, latencies, machines, occupancy, traffic
 
 _STYLE: Final = """
@@ -136,7 +136,7 @@ def _histogram(kind: str, histogram: Histogram) -> str:
     return _figure(f"{kind}: answers by latency", _WIDTH, _HEIGHT + 18, inside)
 
 
-def _line(caption: str, series: Series, interval: int) -> str:
+def _line(caption: str, series: OccupancySeries, interval: int) -> str:
     means = series.means
     most = max(means) or 1.0
     step = _WIDTH / max(1, len(means) - 1)

@@ -21,7 +21,7 @@ _Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class OccupancySeries:
     """What one series held over the ticks of a leg: per row, the sum over ``looks`` looks."""
 
     sums: tuple[int, ...]
@@ -100,10 +100,10 @@ class Statistics:
     # ------------------------------------------------------------------ what follows from it
 
     @property
-    def occupancy(self) -> dict[tuple[str, str], Series]:
+    def occupancy(self) -> dict[tuple[str, str], OccupancySeries]:
         """By machine, and what of it: the legs added row by row, as long as each lasted."""
         return {
-            key: Series(tuple(sums.tolist()), tuple(self._looks[key].tolist()))
+            key: OccupancySeries(tuple(sums.tolist()), tuple(self._looks[key].tolist()))
             for key, sums in self._sums.items()
         }
 

@@ -6,20 +6,20 @@ import pytest
 
 from slicc.scenario_text.errors import ScenarioError
 from tester.program.program import BARE, FLUSHES, GLC, PLAIN, QUIET, RACING_LOAD
-from tester.scenario_text.episodes import Episode, episodes_of
+from tester.scenario_text.episodes import ScenarioEpisode, episodes_of
 from tester.scenario_text.placement import agents_of_threads
 from tests.tester.scenarios import bound
 
 WAVES = "gpu0.0 | gpu1.0\n"
 
 
-def episodes(text: str, protocol: str = "MI", overlap: bool = False) -> list[Episode]:
+def episodes(text: str, protocol: str = "MI", overlap: bool = False) -> list[ScenarioEpisode]:
     made = bound(text, protocol)
     agents = agents_of_threads(made.scenario, made.cast)
     return episodes_of(made.scenario, agents, made.cast, overlap=overlap)
 
 
-def shapes(found: list[Episode]) -> list[tuple[int, int, int, list[tuple[int, int]]]]:
+def shapes(found: list[ScenarioEpisode]) -> list[tuple[int, int, int, list[tuple[int, int]]]]:
     """Column, scope, number of instructions and waits of each."""
     return [(e.column, e.scope, len(e.instructions), e.waits) for e in found]
 

@@ -19,7 +19,7 @@ from tester.campaign.run import run
 from tester.cli.main import app
 from tester.statistics.documents import document
 from tester.statistics.formats import StatsFormat, format_of
-from tester.statistics.statistics import Series, Statistics, percentile
+from tester.statistics.statistics import OccupancySeries, Statistics, percentile
 from tests.slicc.text.hostile import EVERY
 
 RUN = ("MI", "--episodes", "30", "--leg-episodes", "10", "--seed", "3", "--engine", "python", "-q")
@@ -154,7 +154,7 @@ def test_legs_of_different_lengths_are_added_tick_by_tick() -> None:
             both.add(each)
         series = both.occupancy[SERIES]
         assert both.interval == 2 * SAMPLE_TICKS
-        assert series == Series((14, 25, 30), (4, 3, 2))
+        assert series == OccupancySeries((14, 25, 30), (4, 3, 2))
         assert series.means == [3.5, 25 / 3, 15.0]
         assert list(both.routes()) == [(ROUTE, 4, 288)]
         assert both.hit_rate() == 0.5
