@@ -7,14 +7,16 @@ hashes of what it sees, so that any difference in order or time changes everythi
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 
+from runtime.errors import ErrorKind, ProtocolError
 from runtime.native.plan_words import MAGIC, NONE, VERSION
 from runtime.network.bus import BusNetwork
 from runtime.network.network import NetworkPort, Topology
@@ -54,6 +56,15 @@ def call(lib: ctypes.CDLL, name: str, *arguments: object) -> int:
         for a in arguments
     ]
     return int(function(*words))
+
+
+def result_of(python: Callable[[], Any]) -> tuple[Any, int]:
+    """What Python gives, and its verdict as the C++ core numbers it: none is 0, a kind of error 1
+    more than its place."""
+    try:
+        return python(), 0
+    except ProtocolError as error:
+        return None, 1 + list(ErrorKind).index(error.kind)
 
 
 @dataclass(frozen=True)

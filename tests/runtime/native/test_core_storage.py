@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.errors import ErrorKind, ProtocolError
 from runtime.native.system import zeroed_block
 from runtime.network.network import Topology
 from runtime.prng import Prng, hash64
@@ -18,9 +17,8 @@ from runtime.structures.main_memory import Memory
 from runtime.structures.tbe_table import TBETable
 from runtime.types.messages import MachineType, MemoryMsg, MemoryRequestType
 from runtime.types.values import DataBlock
-from tests.runtime.native.core_twin import RECORDS, Shape, call, library, plan_words
+from tests.runtime.native.core_twin import RECORDS, Shape, call, library, plan_words, result_of
 
-KINDS = list(ErrorKind)
 ROOM = (64, 256, 0, 64, 64, 64, 0, 64, 0, 64, 64)
 LRU, TREE = "lru", "tree_plru"
 CACHES = [
@@ -65,10 +63,7 @@ class Native:
 
     def agree(self, python: Callable[[], Any], name: str, *arguments: object) -> None:
         """Both give the same result, or the same verdict."""
-        try:
-            wanted, verdict = python(), 0
-        except ProtocolError as error:
-            wanted, verdict = None, 1 + KINDS.index(error.kind)
+        wanted, verdict = result_of(python)
         found = self(name, *arguments)
         assert self("t_mistake") == verdict, (name, arguments)
         if wanted is not None:

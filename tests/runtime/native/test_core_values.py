@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.errors import ErrorKind, ProtocolError
 from runtime.native.system import zeroed_block
 from runtime.network.network import Topology
 from runtime.prng import Prng, hash64, hash_name, initial_word
@@ -19,9 +18,8 @@ from runtime.types import integers
 from runtime.types.atomic_op import AtomicKind, AtomicOp
 from runtime.types.messages import MachineType
 from runtime.types.values import DataBlock, MachineID, NetDest, Set, WriteMask
-from tests.runtime.native.core_twin import MASK64, call, library
+from tests.runtime.native.core_twin import MASK64, call, library, result_of
 
-KINDS = list(ErrorKind)
 TOPOLOGY = Topology({MachineType.TCP: 5, MachineType.TCC: 3})
 
 
@@ -42,10 +40,7 @@ class Bench:
 
     def agree(self, python: Callable[[], Any], name: str, *arguments: object) -> None:
         """Both give the same result, or the same verdict."""
-        try:
-            wanted, verdict = python(), 0
-        except ProtocolError as error:
-            wanted, verdict = None, 1 + KINDS.index(error.kind)
+        wanted, verdict = result_of(python)
         found = self(name, *arguments)
         assert self("v_error") == verdict, (name, arguments)
         if wanted is not None and not verdict:
