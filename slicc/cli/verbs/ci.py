@@ -14,7 +14,7 @@ from typing import Final
 
 from protocols import shipped
 from slicc.cli.options import CiOptions, CompilerOptions, Service
-from slicc.cli.session import compiling
+from slicc.cli.session import compiling, named_file
 from slicc.text.command.exit_status import Stop
 from slicc.text.files import write_whole
 from slicc.text.lazy_dataclass import dataclass
@@ -41,8 +41,8 @@ def ci(options: CiOptions) -> None:
     """Write the file and print its path. Findings are reported; with errors nothing is written, as
     the first step of every run would fail."""
     name = options.protocol
-    if name not in shipped() and not Path(name).is_file():
-        raise Stop(f"there is no file {name}, and no shipped protocol of that name")
+    if name not in shipped() and not named_file(Path(name)).is_file():
+        raise Stop(f"there is no file {name}")
     file = ci_file(options.service, name, options.output)
     if name not in shipped():
         with compiling([Path(name)], CompilerOptions()):

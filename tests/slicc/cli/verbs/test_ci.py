@@ -161,7 +161,9 @@ def test_nothing_is_overwritten_or_half_written(repository: Path) -> None:
     assert done.returncode == 2 and "for .gitlab-ci.yml to include" in done.stderr
     assert Path(".gitlab-ci.yml").read_text() == "mine" and not Path("My_1").exists()
     done = command("ci", "github", "../elsewhere.slicc")
-    assert done.returncode == 2 and "there is no file" in done.stderr
+    assert done.returncode == 2 and "there is no file ../elsewhere.slicc\n" in done.stderr
+    done = command("ci", "github", "MSl")
+    assert done.returncode == 2 and "no shipped protocol of that name; did you" in done.stderr
     outside = repository.parent / "outside.slicc"
     outside.touch()
     done = command("ci", "github", outside)
