@@ -7,6 +7,7 @@ and one line, so silence proves nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from slicc import ir
 from slicc.analysis.product.bodies import Correction
@@ -146,15 +147,21 @@ def _diagnostic(machine: ir.Machine, happening: Happening) -> Diagnostic:
                 happening.what,
                 notes=notes,
             )
+        case "rest":
+            return _at_rest(machine, happening, notes)
         case _:
-            slug, headline = _REST[happening.what]
-            return finding(
-                slug,
-                f"{headline} in machine `{machine.name}`",
-                happening.span,
-                "nothing follows from this transition",
-                notes=notes,
-            )
+            assert_never(happening.kind)
+
+
+def _at_rest(machine: ir.Machine, happening: Happening, notes: list[str]) -> Diagnostic:
+    slug, headline = _REST[happening.what]
+    return finding(
+        slug,
+        f"{headline} in machine `{machine.name}`",
+        happening.span,
+        "nothing follows from this transition",
+        notes=notes,
+    )
 
 
 def _unhandled(machine: ir.Machine, happening: Happening, notes: list[str]) -> Diagnostic:

@@ -294,8 +294,13 @@ class Exploration:
             return replace(happening, sender=walk.way[sender]) if sender >= 0 else happening
         move = walk.way[walk.left[channel]]
         return Happening(
-            *("left", happening.machine, move.state, move.event, move.source, move.message, ""),
-            self._span(move),
+            "left",
+            happening.machine,
+            move.state,
+            move.event,
+            move.source,
+            move.message,
+            span=self._span(move),
         )
 
     def _span(self, move: Move) -> Span:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from slicc import ir
 from slicc.analysis.product.bodies import Reached
@@ -94,15 +94,18 @@ class Move:
         return f"{self.machine[0]} {self.machine[1]}: {self.state}, {self.event}{to}"
 
 
+HappeningKind = Literal[
+    "unhandled", "null", "reached", "unread", "misdirected", "writers", "left", "rest"
+]
+"""``left``: a message at the head of its queue. ``rest``: nothing is under way, and not all is
+done."""
+
+
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that goes wrong.
+    """Something that goes wrong."""
 
-    ``kind``: ``unhandled``, ``null``, ``reached``, ``unread``, ``writers``, ``left`` (a message at
-    the head), ``rest`` or ``misdirected``.
-    """
-
-    kind: str
+    kind: HappeningKind
     machine: str
     state: str = ""
     event: str = ""
