@@ -23,7 +23,7 @@ from slicc.codegen.cpp.emit.scope import Scope
 from slicc.codegen.cpp.errors import Unsupported
 from slicc.codegen.cpp.types import is_queue
 from slicc.codegen.integer_rules import CannotEmit
-from slicc.codegen.times import compares_times
+from slicc.codegen.time_expressions import compares_times
 
 _WORK = Acts.CHANGES | Acts.FAILS | Acts.PLACED
 """Effects of runtime functions that are called as statements."""

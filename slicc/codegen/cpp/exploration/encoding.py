@@ -18,7 +18,7 @@ from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
 from slicc.codegen.cpp.exploration.times import Place, idle_times
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
-from slicc.codegen.times import compares_times
+from slicc.codegen.time_expressions import compares_times
 from slicc.text.lazy_dataclass import dataclass
 
 _INTEGERS = {

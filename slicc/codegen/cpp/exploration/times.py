@@ -14,7 +14,7 @@ from dataclasses import field
 
 from slicc import ir
 from slicc.codegen import body_analysis
-from slicc.codegen.times import compares_times, is_time, may_measure, only_sums
+from slicc.codegen.time_expressions import compares_times, is_time, may_measure, only_sums
 from slicc.text.lazy_dataclass import dataclass
 
 _COUNTING = frozenset({"profileMsgDelay"})
