@@ -9,10 +9,15 @@ from slicc import ir
 
 _TIMES = (ir.ScalarKind.CYCLES, ir.ScalarKind.TICK)
 _COUNTS = (ir.ScalarKind.INT, ir.ScalarKind.UINT32, ir.ScalarKind.UINT64)
-_CLOCK = frozenset(
+CLOCK = frozenset(
     {"clockEdge", "curCycle", "curTick", "cyclesToTicks", "ticksToCycles", "zero_time"}
 )
-_SUMS = (ir.BinaryOperator.ADD, ir.BinaryOperator.SUBTRACT)
+SUMS = (
+    ir.BinaryOperator.ADD,
+    ir.BinaryOperator.SUBTRACT,
+    ir.BinaryOperator.SHIFT_LEFT,
+    ir.BinaryOperator.SHIFT_RIGHT,
+)
 """Not a quotient: a zero below it is a verdict."""
 _JOINED = (ir.BinaryOperator.AND, ir.BinaryOperator.OR)
 _COMPARISONS = (
@@ -52,9 +57,9 @@ def only_sums(value: ir.Expr) -> bool:
     """Whether it is made of times, of a machine's counters and of the clock, and computing it
     changes nothing."""
     match value:
-        case ir.Binary(operator=operator, left=left, right=right) if operator in _SUMS:
+        case ir.Binary(operator=operator, left=left, right=right) if operator in SUMS:
             return only_sums(left) and only_sums(right)
-        case ir.CallBuiltin(name=name, arguments=arguments) if name in _CLOCK:
+        case ir.CallBuiltin(name=name, arguments=arguments) if name in CLOCK:
             return all(map(only_sums, arguments))
         case ir.IntConst():
             return True

@@ -186,6 +186,15 @@ inline void core_bind(Context& x) {
 
 inline u64 now(const Context& x) { return x.s->engine.now; }
 
+// What controllers take for the time. Where there is none it stands still: what is to come after a
+// latency has not come, however many steps are made.
+#ifdef SLICC_UNTIMED
+inline constexpr u64 STANDING_CLOCK = 1;
+inline u64 controllers_clock(const Context&) { return STANDING_CLOCK; }
+#else
+inline u64 controllers_clock(const Context& x) { return now(x); }
+#endif
+
 inline void fail(Context& x, ErrorKind kind) { fail(x, kind, x.site); }
 
 inline COLD void fail(Context& x, ErrorKind kind, u32 site) {

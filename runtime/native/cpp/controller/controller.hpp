@@ -181,10 +181,10 @@ inline COLD bool undefined_transition(Context& x, i32 states, i32 events) {
 // ---------------------------------------------------------------- time, addresses and machines
 
 inline u64 controller_clockEdge(const Context& x, const Controller&, u64 cycles = 0) {
-    return now(x) + cycles;
+    return controllers_clock(x) + cycles;
 }
-inline u64 controller_curCycle(const Context& x, const Controller&) { return now(x); }
-inline u64 controller_curTick(const Context& x, const Controller&) { return now(x); }
+inline u64 controller_curCycle(const Context& x, const Controller&) { return controllers_clock(x); }
+inline u64 controller_curTick(const Context& x, const Controller&) { return controllers_clock(x); }
 inline u64 controller_cyclesToTicks(const Context&, const Controller&, u64 cycles) {
     return cycles;
 }

@@ -12,8 +12,9 @@
 inline constexpr u32 LOCATION_BYTES = 4;
 inline constexpr u32 LOCATIONS = LINE_BYTES / LOCATION_BYTES;  // in a line
 inline constexpr u32 MAX_TOKENS = 64;
-inline constexpr u32 CLEARED = 0;  // the value of bytes that were set to zero
-inline constexpr u32 DEAD = 1;     // of those that nothing may return any more
+inline constexpr u64 HELD = u64{1} << 60;  // a time that has not come
+inline constexpr u32 CLEARED = 0;          // the value of bytes that were set to zero
+inline constexpr u32 DEAD = 1;             // of those that nothing may return any more
 
 // What all states of a system have in common.
 struct Coding {
@@ -265,6 +266,11 @@ struct Coder : Base {
             if (tag == BYTE) bits(offset, LINE_BITS);
             address = this->coding.base + (u64{line} << LINE_BITS) + (tag == BYTE ? offset : 0);
         }
+    }
+    // A time until which something is held back: whether it has come is all that counts.
+    TINY void held(u64& time) {
+        const bool later = either(time > controllers_clock(this->x));
+        if constexpr (READS) time = later ? HELD : 0;
     }
     TINY void machine(MachineID& machine) {
         const u32 nodes = this->coding.nodes;

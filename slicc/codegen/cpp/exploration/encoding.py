@@ -7,7 +7,7 @@ the refusals; nothing is left out silently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from slicc import ir
@@ -16,7 +16,7 @@ from slicc.codegen.cpp.emit.scope import Scope
 from slicc.codegen.cpp.exploration.decisions import Decisions, decisions, structures_with_data
 from slicc.codegen.cpp.exploration.line_fields import LineField, line_fields
 from slicc.codegen.cpp.exploration.spent import SpentView, spent_views
-from slicc.codegen.cpp.exploration.times import Place, idle_times
+from slicc.codegen.cpp.exploration.times import Place, Times, measured_times
 from slicc.codegen.cpp.names import MachineNames, ProtocolNames
 from slicc.codegen.time_expressions import compares_times
 from slicc.text.lazy_dataclass import dataclass
@@ -124,7 +124,7 @@ def encoding(
     """The coders of a protocol. ``scopes``: what names mean in each of its machines; ``kinds``:
     numbers of structures of entries and records, where a machine has several."""
     refusals = {"": Refusals(), **{each.name: Refusals() for each in protocol.machines}}
-    idle = idle_times(protocol)
+    times = measured_times(protocol)
     structs: list[CodedStruct] = []
     machine_structs = [each for machine in protocol.machines for each in machine.structs]
     every = (*protocol.structs, *machine_structs)
@@ -133,21 +133,22 @@ def encoding(
             where = struct.ref.name
             noted = refusals[struct.ref.machine or ""]
             statements = [
-                _statement(
+                _field(
                     names,
                     each.type,
                     names.field(struct.ref, each.name),
+                    (struct.ref, each.name),
                     f"{where}.{each.name}",
+                    times,
                     noted,
                 )
                 for each in struct.fields
-                if not _is_left_out((struct.ref, each.name), f"{where}.{each.name}", idle, noted)
             ]
             structs.append(CodedStruct(_full(names, struct.ref), _present(statements)))
             if _asserts_times(struct.methods):
                 noted.timed.append(where)
     objects = [
-        _machine(machine, names, scope.machine.names, idle, refusals[machine.name])
+        _machine(machine, names, scope.machine.names, times, refusals[machine.name])
         for machine, scope in zip(protocol.machines, scopes, strict=True)
     ]
     with_data = structures_with_data(every)
@@ -187,17 +188,29 @@ def _state_call(machine: ir.Machine, scope: Scope) -> str:
     return f"{space}::{scope.machine.names.functions[function.ref.name]}({', '.join(arguments)})"
 
 
-def _is_left_out(place: Place, where: str, idle: Set[Place], refusals: Refusals) -> bool:
-    if place in idle:
+def _field(
+    names: ProtocolNames,
+    type_: ir.Type,
+    field: str,
+    place: Place,
+    where: str,
+    times: Times,
+    refusals: Refusals,
+) -> str:
+    """The call that codes a field or an object of a machine; empty for what is no state."""
+    if place in times.idle:
         refusals.times.append(where)
-    return place in idle
+        return ""
+    if place in times.held:
+        return f"code.held(self.{field});"
+    return _statement(names, type_, field, where, refusals)
 
 
 def _machine(
     machine: ir.Machine,
     names: ProtocolNames,
     own: MachineNames,
-    idle: Set[Place],
+    times: Times,
     refusals: Refusals,
 ) -> CodedStruct:
     statements = []
@@ -213,9 +226,9 @@ def _machine(
         if isinstance(each.type, ir.ScalarType) and each.type.kind is ir.ScalarKind.STRING:
             continue
         where = f"{machine.name}.{each.name}"
-        if _is_left_out((machine.name, each.name), where, idle, refusals):
-            continue
-        statements.append(_statement(names, each.type, own.objects[each.name], where, refusals))
+        place = (machine.name, each.name)
+        object_ = own.objects[each.name]
+        statements.append(_field(names, each.type, object_, place, where, times, refusals))
     full = f"protocol::{names.machines[machine.name]}::Machine"
     return CodedStruct(full, _present(statements))
 

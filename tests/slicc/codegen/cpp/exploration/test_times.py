@@ -6,15 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from slicc.codegen.cpp.exploration.times import idle_times
+from slicc.codegen.cpp.exploration.times import Times, measured_times
 from slicc.compiler import compile as compile_protocol
 from tests.measured_times import with_times
 
 
-def idle(directory: Path, statement: str = "") -> set[str]:
-    """Names of those in MI with times."""
-    driver = with_times(directory, statement)
-    return {name for _, name in idle_times(compile_protocol(driver).protocol)}
+def measured(directory: Path, statement: str = "", objects: str = "") -> Times:
+    """Those in MI with times."""
+    driver = with_times(directory, statement, objects)
+    return measured_times(compile_protocol(driver).protocol)
+
+
+def idle(directory: Path, statement: str = "", objects: str = "") -> set[str]:
+    return {name for _, name in measured(directory, statement, objects).idle}
 
 
 @pytest.mark.parametrize(
@@ -81,6 +85,54 @@ COUNTER = 'int Allocated, default="0"; int Late, default="0"; int Sum;'
 def test_what_a_machine_only_counts_is_no_state(
     statement: str, counting: set[str], tmp_path: Path
 ) -> None:
-    driver = with_times(tmp_path, statement, COUNTER)
-    names = {name for _, name in idle_times(compile_protocol(driver).protocol)}
+    names = idle(tmp_path, statement, COUNTER)
     assert names & {"Allocated", "Late", "Sum"} == counting
+
+
+WAITS = """
+  Cycles wait := zero_time();
+  if (LastBegun > curCycle()) { wait := LastBegun - curCycle(); LastBegun := zero_time(); }
+  enqueue(requestNetwork_out, RequestMsg, wait) { out_msg.addr := address; }
+"""
+
+
+def test_what_only_holds_messages_back_is_kept_as_that(tmp_path: Path) -> None:
+    held = measured(tmp_path, WAITS).held
+    assert {name for _, name in held} == {"LastBegun"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("> curCycle()", ">= curCycle()"),
+        ("LastBegun - curCycle()", "LastBegun + curCycle()"),
+        ("LastBegun := zero_time();", "tbe.TBEState := State:M;"),
+        ("out_msg.addr := address;", "out_msg.addr := address; out_msg.Sent := wait;"),
+    ],
+)
+def test_what_holds_back_in_another_way_decides(old: str, new: str, tmp_path: Path) -> None:
+    times = measured(tmp_path, WAITS.replace(old, new))
+    assert "LastBegun" not in {name for _, name in times.held | times.idle}
+
+
+AVERAGE = """
+  Cycles Average; TimerTable alarms;
+  Cycles estimate() { return Average >> 3; }
+  void update(Cycles sample) { Average := Average - estimate() + sample; }
+"""
+SAMPLES = "update(curCycle() - tbe.Begun);"
+ALARM = "alarms.set(address, clockEdge() + cyclesToTicks(estimate()));"
+
+
+@pytest.mark.parametrize(
+    ("statement", "measures"),
+    [
+        (SAMPLES, True),
+        (SAMPLES + ALARM, True),
+        (SAMPLES + "scheduleEvent(estimate());", False),
+        (SAMPLES + "if (estimate() > zero_time()) { wakeUpBuffers(address); }", False),
+    ],
+)
+def test_times_that_functions_pass_on(statement: str, measures: bool, tmp_path: Path) -> None:
+    """When an alarm is to go off does not matter: it does whenever a choice says so."""
+    assert ({"Begun", "Average"} <= idle(tmp_path, statement, AVERAGE)) is measures
