@@ -32,8 +32,8 @@ MOST_AGENTS: Final = 8
 MOST_LOCATIONS: Final = 8
 MOST_RENAMINGS: Final = 48
 ENGINES: Final = "engines"
-_PREFETCHES: Final = "enable_prefetch"
-"""The parameter that says whether a machine asks its prefetcher."""
+_PREFETCHES: Final = ("enable_prefetch", "use_prefetcher")
+"""The parameters that say whether a machine asks its prefetcher."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +216,11 @@ def _check_prefetchers(protocol: LoadedProtocol, system: System, names: Sequence
     for name in names:
         machine = name.partition(".")[0]
         for controller in system.controllers:
-            if machine == controller.MACHINE and getattr(controller, _PREFETCHES, True):
+            says = [each for each in _PREFETCHES if getattr(controller, each, False)]
+            if machine == controller.MACHINE and says:
                 raise ConfigError(
                     f"{protocol.info.name} cannot be explored with {name}: set "
-                    f"machine.{machine}.parameters.{_PREFETCHES} = false"
+                    f"machine.{machine}.parameters.{says[0]} = false"
                 )
 
 
@@ -334,7 +335,7 @@ def _plan(
         events=16,
         words=1,
         far=1,
-        triggers=1,
+        triggers=256,
     )
     return Plans(protocol.info, protocol.native.shape).plan(description, 0, room, len(agents))
 

@@ -1,9 +1,11 @@
-"""Alarms and tables without limit: only gem5's MOESI_CMP_directory has them."""
+"""Classes of the library that only protocols of gem5 use: alarms, tables without limit, queues of
+events, messages that are expected, slots, persistent requests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,7 @@ from tester.exploration.native_search import NativeSearch, Rules, build
 from tester.exploration.native_words import WalkFault
 from tester.exploration.report import Namer
 from tester.exploration.small_system import Bounds, small_system
-from tests.tester.native.solo import TIMER, load
+from tests.tester.native.solo import QUEUES, TIMER, load
 
 PARTS = {
     **TIMER,
@@ -67,3 +69,68 @@ def test_an_alarm_is_under_way_until_it_goes_off(alarmed: LoadedProtocol) -> Non
     events = {machine.EVENTS.name_of(cell.event) for cell in found.cells}
     assert (found.conclusion, found.completion_judged) == (Conclusion.EXHAUSTED, True)
     assert events == {"Store", "Filled", "Ring"}
+
+
+SLOW_STEPS = {
+    **QUEUES,
+    "tbe": QUEUES["tbe"] + " Tick until;",
+    "functions": """
+      Cycles intToCycles(int c); Cycles ticksToCycles(Tick t); Tick intToTick(int t);
+      void next(TBE tbe, Addr a) {
+        Cycles wait := intToCycles(0);
+        if (tbe.until > curTick()) {
+          wait := ticksToCycles(tbe.until) - ticksToCycles(curTick());
+          tbe.until := intToTick(0); }
+        enqueue(trigger_out, Step, wait) { out_msg.addr := a;
+          out_msg.arrives := tbe.actions.empty(); } }""",
+    "on_store": "q_queue; w_wait;",
+    "actions": QUEUES["actions"]
+    + """
+      action(w_wait, "w") { tbe.until := curTick() + cyclesToTicks(intToCycles(9)); }""",
+}
+"""The second step comes later than the first one."""
+STORES = Bounds(caches=1, locations=1, operations=("store",))
+
+
+def test_queues_and_slots_are_in_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps that a record still has to make, and whether the next one is held back."""
+    protocol = load(tmp_path, monkeypatch, **SLOW_STEPS)
+    system = small_system(protocol, replace(TWO_LINES, operations=()), symmetry=False)
+    with NativeSearch(build(protocol), system, Rules()) as search:
+        walks = [search.random_walk(seed, 200) for seed in range(4)]
+    assert [fault for fault, _, _ in walks] == [WalkFault.SAME] * 4
+    found = explore(protocol, STORES, Rules())
+    assert (found.conclusion, found.completion_judged) == (Conclusion.EXHAUSTED, True)
+    assert (found.statistics.states, found.statistics.under_way) == (27, 2)
+
+
+MARKS = {
+    "types": """
+      structure(PersistentTable, external="yes") {
+        void persistentRequestLock(Addr, MachineID, AccessType); bool isLocked(Addr); }""",
+    "entry": """
+      void setInHtmReadSet(bool), external="yes"; bool getInHtmReadSet(), external="yes";""",
+    "objects": "PersistentTable table;",
+    "actions": """
+      action(k_mark, "k") {
+        if (table.isLocked(address)) {
+          cache_entry.setInHtmReadSet(true);
+        } else {
+          table.persistentRequestLock(address, machineID, AccessType:Read); } }
+      action(c_check, "c") { assert(cache_entry.getInHtmReadSet() == false); }""",
+    "on_load": "k_mark;",
+    "on_store": "c_check;",
+}
+
+
+def test_persistent_requests_and_marks_of_lines_are_in_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first load leaves a persistent request, the second one a mark, which a store finds."""
+    protocol = load(tmp_path, monkeypatch, **MARKS)
+    found = explore(protocol, replace(TWO_LINES, lines=1), Rules())
+    assert found.finding is not None
+    namer = Namer(protocol, found.system)
+    began = [step.choice for step in found.finding.trace if step.choice.kind is ChoiceKind.ISSUE]
+    wanted = ["cpu0 loads line 0a", "cpu0 loads line 0a", "cpu0 stores line 0a"]
+    assert [namer.choice(each) for each in began] == wanted

@@ -127,6 +127,97 @@ TIMER = {
       transition(H, {Load, Store}) { z_wait; }""",
 }
 """A line that was stored to is left alone until an alarm of the object ``timer`` rings."""
+STEPS = """
+  structure(TriggerQueue, external="yes") {
+    Event front(); Event back(); bool frontNB(); bool backNB(); bool empty();
+    void push(Event); void pushNB(Event); void pushFront(Event); void pushFrontNB(Event);
+    void pop(); void emplace(Addr, bool); Retry next(); int size(); }
+  structure(ExpectedMap, external="yes") {
+    void clear(int); void addExpectedRespType(Kind); void addExpectedDataType(Kind);
+    void setExpectedCount(int); void addExpectedCount(int); bool hasExpected();
+    bool hasReceivedResp(); bool hasReceivedData(); int expected(); int received();
+    bool receiveResp(Kind); bool receiveData(Kind); bool receivedDataType(Kind);
+    bool receivedRespType(Kind); }
+  structure(TBEStorage, external="yes") {
+    int size(); int capacity(); int reserved(); int slotsAvailable();
+    bool areNSlotsAvailable(int); void incrementReserved(); void decrementReserved();
+    int addEntryToNewSlot(); void addEntryToSlot(int); void removeEntryFromSlot(int); }
+"""
+QUEUES = {
+    "parameters": "MessageBuffer * triggerQueue;",
+    "description": "[machine.L1Cache.buffer]\ntriggerQueue = { randomized = false }\n"
+    "[machine.L1Cache.parameters]\nnumber_of_TBEs = 3\n",
+    "events": 'StepA; StepB; Arrive, in_trans="yes";',
+    "states": "H, AccessPermission:Read_Write;",
+    "types": """
+          enumeration(Kind) { Part; Whole; Never; }
+          structure(Retry) { Addr where; bool odd; }
+          structure(Step, interface="Message") { Addr addr; bool arrives;
+            bool functionalRead(Packet *pkt) { return false; }
+            bool functionalWrite(Packet *pkt) { return false; } }"""
+    + STEPS,
+    "tbe": """
+          TriggerQueue actions, template="<L1Cache_Event>"; int slot;
+          ExpectedMap expected, template="<Kind,Kind>"; """,
+    "objects": """
+          TBEStorage slots, constructor="this, m_number_of_TBEs";
+          TriggerQueue finished, template="<L1Cache_Retry>"; """,
+    "functions": """
+          void next(TBE tbe, Addr a) {
+            enqueue(trigger_out, Step, 0) { out_msg.addr := a;
+              out_msg.arrives := tbe.actions.empty(); } }""",
+    "ports": """
+          out_port(trigger_out, Step, triggerQueue);
+          in_port(trigger_in, Step, triggerQueue, rank=2) {
+            if (trigger_in.isReady(clockEdge())) { peek(trigger_in, Step) {
+              TBE record := TBEs[in_msg.addr];
+              if (in_msg.arrives) {
+                trigger(Event:Arrive, in_msg.addr, getEntry(in_msg.addr), record);
+              } else {
+                trigger(record.actions.front(), in_msg.addr, getEntry(in_msg.addr), record);
+              } } } }""",
+    "after_store": ", H",
+    "on_store": "q_queue;",
+    "actions": """
+          action(q_queue, "q") {
+            check_allocate(slots); check_allocate(TBEs);
+            TBEs.allocate(address); set_tbe(TBEs[address]);
+            tbe.slot := slots.addEntryToNewSlot();
+            slots.addEntryToSlot(tbe.slot); slots.removeEntryFromSlot(tbe.slot);
+            slots.incrementReserved(); slots.decrementReserved();
+            tbe.actions.push(Event:StepB); tbe.actions.pushFront(Event:StepA);
+            tbe.actions.pushNB(Event:StepA); tbe.actions.pushFrontNB(Event:StepB);
+            assert(tbe.actions.size() == 4);
+            assert(tbe.actions.frontNB() == tbe.actions.backNB());
+            tbe.expected.clear(2);
+            tbe.expected.addExpectedDataType(Kind:Part);
+            tbe.expected.addExpectedRespType(Kind:Whole);
+            tbe.expected.setExpectedCount(1); tbe.expected.addExpectedCount(1);
+            next(tbe, address); }
+          action(p_step, "p") {
+            trigger_in.dequeue(clockEdge()); tbe.actions.pop(); next(tbe, address); }
+          action(r_arrive, "r") {
+            trigger_in.dequeue(clockEdge());
+            assert(tbe.expected.expected() == 2);
+            assert(tbe.expected.receiveData(Kind:Never) == false);
+            assert(tbe.expected.receiveData(Kind:Part) && tbe.expected.hasReceivedData() == false);
+            assert(tbe.expected.receiveData(Kind:Part) && tbe.expected.hasReceivedData());
+            assert(tbe.expected.receiveResp(Kind:Whole) && tbe.expected.hasExpected() == false);
+            assert(tbe.expected.receivedRespType(Kind:Whole));
+            slots.removeEntryFromSlot(tbe.slot);
+            TBEs.deallocate(address); unset_tbe();
+            finished.emplace(address, slots.size() == 1);
+            if (finished.size() > 5) {
+              Retry oldest := finished.next();
+              assert(oldest.where == makeLineAddress(oldest.where));
+              finished.pop(); }
+            wakeUpAllBuffers(address); }""",
+    "transitions": """
+          transition(H, {StepA, StepB}) { p_step; }
+          transition(H, Arrive, V) { r_arrive; }
+          transition(H, {Load, Store}) { z_wait; }""",
+}
+"""A store is followed by a list of steps that a record holds, and by messages that it expects."""
 DESCRIPTION = """
 [machine.L1Cache]
 count = 1

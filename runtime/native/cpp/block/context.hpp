@@ -220,3 +220,12 @@ inline COLD void pool_exhausted(Context& x, u32 name, u64 capacity) {
 }
 
 inline void pool_exhausted(Context& x, u32 name) { pool_exhausted(x, name, 0); }
+
+// What exploration does not follow where it happens; its numbers stand where those of pools do.
+enum class Unexplored : u32 { PREFETCH = 64, DISTRIBUTION };
+
+inline void unexplored([[maybe_unused]] Context& x, [[maybe_unused]] Unexplored what) {
+#ifdef SLICC_UNTIMED
+    pool_exhausted(x, static_cast<u32>(what));
+#endif
+}

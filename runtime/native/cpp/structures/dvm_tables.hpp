@@ -40,6 +40,7 @@ inline bool distributor_depends(Context& x, u32 table, const T& sync,
 // The operation to distribute next, or null.
 template <class T>
 inline T* MN_TBETable_chooseNewDistributor(Context& x, u32 table, const DistributorStates& states) {
+    unexplored(x, Unexplored::DISTRIBUTION);  // it compares times
     T* distributing = nullptr;
     u32 waiting = 0;
     bool blocked = false;

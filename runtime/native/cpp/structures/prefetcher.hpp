@@ -14,9 +14,7 @@ inline void machine_enqueue_prefetch(Context& x, Controller& c, u64 address, i32
 
 // Of one that is used.
 inline RubyPrefetcher& prefetcher_of(Context& x, u32 prefetcher) {
-#ifdef SLICC_UNTIMED  // what it has seen is part of no state: a system in which it is used is refused
-    pool_exhausted(x, POOL_FAR);
-#endif
+    unexplored(x, Unexplored::PREFETCH);  // what it has seen is part of no state
     return x.s->library.prefetchers.in(x)[prefetcher];
 }
 
@@ -143,13 +141,18 @@ inline u32 RubyPrefetcherProxy_create(Context& x, u64 queue) {
     return proxy;
 }
 
+inline PrefetcherProxy& proxy_of(Context& x, u32 proxy) {
+    unexplored(x, Unexplored::PREFETCH);
+    return x.s->library.proxies.in(x)[proxy];
+}
+
 inline void RubyPrefetcherProxy_regProbePoints(Context&, u32) {}
 inline void RubyPrefetcherProxy_notifyPfHit(Context&, u32, u32, bool, const DataBlock&) {}
 inline void RubyPrefetcherProxy_notifyPfFill(Context&, u32, u32, const DataBlock&, bool) {}
 
 // Ask for the line that was evicted last, unless one is asked for.
 inline void RubyPrefetcherProxy_notifyPfMiss(Context& x, u32 proxy, u32, bool, const DataBlock&) {
-    PrefetcherProxy& p = x.s->library.proxies.in(x)[proxy];
+    PrefetcherProxy& p = proxy_of(x, proxy);
     if (!p.has_evicted || p.has_asked) return;
     p.has_evicted = false;
     p.has_asked = true;
@@ -164,13 +167,13 @@ inline void RubyPrefetcherProxy_notifyPfMiss(Context& x, u32 proxy, u32, bool, c
 }
 
 inline void RubyPrefetcherProxy_notifyPfEvict(Context& x, u32 proxy, u64 address, bool, u32) {
-    PrefetcherProxy& p = x.s->library.proxies.in(x)[proxy];
+    PrefetcherProxy& p = proxy_of(x, proxy);
     p.has_evicted = true;
     p.evicted = address;
 }
 
 inline void RubyPrefetcherProxy_completePrefetch(Context& x, u32 proxy, u64 address) {
-    PrefetcherProxy& p = x.s->library.proxies.in(x)[proxy];
+    PrefetcherProxy& p = proxy_of(x, proxy);
     if (!p.has_asked || p.asked != address) {
         fail(x, ErrorKind::BAD_CALLBACK);
         return;

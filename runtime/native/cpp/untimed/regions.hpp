@@ -174,6 +174,7 @@ inline void each_taken(const Context& x, F f) {
     pool(s.messages);
     pool(s.logs);
     pool(s.atomics);
+    pool(s.triggers);
     for (u32 i = 0; i < MACHINES; i++) {
         pool(s.entries.at(x, i));
         pool(s.records.at(x, i));
@@ -232,6 +233,9 @@ inline Regions state_regions(const Context& x, u32 engines) {
     regions.add(s.stalls.offset, u64{s.lines.used} * s.stall_rows * sizeof(StallList));
     regions.add(s.library.timers);
     regions.add(s.library.alarms);
+    regions.add(s.library.storages);
+    regions.add(s.library.slots);
+    regions.add(s.library.rows);
     regions.add(s.memory.state);
     regions.add(s.memory.image);
     const ControllerParts& parts = controller_parts(x);

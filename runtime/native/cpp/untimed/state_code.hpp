@@ -146,6 +146,9 @@ inline void code_objects_of(Code& code, u32 id) {
 template <class Code>
 inline void code_header(Code& code, AbstractCacheEntry& entry) {
     code.member(entry.permission, AccessPermission::NUM);
+    if (!code.either(entry.locked_by >= 0 || entry.read_set || entry.write_set)) return;
+    code.flag(entry.read_set);  // of hardware transactions
+    code.flag(entry.write_set);
     if (!code.either(entry.locked_by >= 0)) return;
     u32 holder = static_cast<u32>(entry.locked_by);
     code.requester(holder);

@@ -37,10 +37,12 @@ _BY_NUMBER = frozenset(
         "IDToInt",
         "clusterID",
         "createMachineID",
+        "findSmallest",
         "intToID",
         "machineIDToNodeID",
         "smallestElement",
         "smallestElement_of",
+        "typeOfSmallest",
         "version",
     }
 )
@@ -58,6 +60,8 @@ _OBJECTS = frozenset(
         "DirectoryMemory",
         "DMASequencer",
         "GPUCoalescer",
+        "HTMSequencer",
+        "MN_TBETable",
         "MessageBuffer",
         "PerfectCacheMemory",
         "Sequencer",
@@ -67,6 +71,16 @@ _OBJECTS = frozenset(
     }
 )
 """Objects whose state the runtime's own coders know."""
+_CODED = {
+    "ExpectedMap": "code_expected",
+    "PersistentTable": "code_persistent",
+    "TBEStorage": "code_slots_of",
+}
+_QUEUES = {"TriggerQueue": "code_queue", "MN_TBEStorage": "code_parted_slots"}
+"""Values with items of a type of the protocol."""
+_PREFETCHERS = ("RubyPrefetcher", "prefetch::Base")
+_PREFETCHING = "RubyPrefetcherProxy"
+"""An object that hands on what its machine asks of such a prefetcher."""
 
 
 @dataclass(slots=True)
@@ -216,12 +230,12 @@ def _machine(
     statements = []
     for parameter in machine.parameters:
         type_ = parameter.type
-        if isinstance(type_, ir.ClassType) and type_.name == "RubyPrefetcher":
+        if isinstance(type_, ir.ClassType) and type_.name in _PREFETCHERS:
             refusals.prefetchers.append(f"{machine.name}.{parameter.name}")
         elif isinstance(type_, ir.ClassType) and not type_.value and type_.name not in _OBJECTS:
             refusals.unknown.append(f"{machine.name}.{parameter.name} of class {type_.name}")
     for each in machine.objects:
-        if isinstance(each.type, ir.ClassType) and each.type.name in _OBJECTS:
+        if isinstance(each.type, ir.ClassType) and each.type.name in (*_OBJECTS, _PREFETCHING):
             continue
         if isinstance(each.type, ir.ScalarType) and each.type.kind is ir.ScalarKind.STRING:
             continue
@@ -292,6 +306,12 @@ def _statement(
             return f"code.flags(self.{field});"
         case ir.StructType(ref=ref) if names.defines(ref):
             return f"code_fields(code, self.{field});"
+        case ir.ClassType(name=class_name) if class_name in _CODED:
+            return f"{_CODED[class_name]}(code, self.{field});"
+        case ir.ClassType(name=class_name, element=element) if class_name in _QUEUES and element:
+            item = _statement(names, element, "value", where, refusals).replace("self.", "")
+            coded = f"[](auto& code, auto& value) {{ {item} }}"
+            return f"{_QUEUES[class_name]}(code, self.{field}, {coded});" if item else ""
         case ir.ScalarType(kind=kind):
             refusals.unknown.append(f"{where} of type {kind.spelling}")
         case ir.ClassType(name=class_name):

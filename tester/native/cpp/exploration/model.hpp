@@ -217,6 +217,15 @@ inline bool two_writers(const Context& x, u32 lines, u64 owners) {
     return false;
 }
 
+// What stands in the place of a pool that was exhausted.
+inline const char* why_refused(u32 pool) {
+    switch (static_cast<Unexplored>(pool)) {
+        case Unexplored::PREFETCH: return "a prefetcher that is used";
+        case Unexplored::DISTRIBUTION: return "operations on translations that are distributed";
+    }
+    return "the room for messages and records";
+}
+
 inline void model_apply(Model& m, Choice choice) {
     m.agents.finding = FOUND_NOTHING;
     m.agents.completed = false;
@@ -241,7 +250,7 @@ inline void model_apply(Model& m, Choice choice) {
              two_writers(m.x, m.agents.coding.lines, m.private_caches))
         found(m.agents, FOUND_TWO_WRITERS, NIL, NIL, 0);
     if (m.agents.out_of_tokens) m.refused = "more than 62 values at a time";
-    if (s.pool.name) m.refused = "the room for messages and records";
+    if (s.pool.name) m.refused = why_refused(s.pool.name);
     if (overtaken(m.x).meets(m.agents.rules.order))
         m.refused = "a message that need not wait for those before it, in a buffer with order";
 }
