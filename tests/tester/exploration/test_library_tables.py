@@ -104,6 +104,22 @@ def test_queues_and_slots_are_in_the_code(tmp_path: Path, monkeypatch: pytest.Mo
     assert (found.statistics.states, found.statistics.under_way) == (27, 2)
 
 
+def test_what_is_done_in_one_tick_is_not_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other cache's accesses come before or behind, with the same transitions."""
+    protocol = load(tmp_path, monkeypatch, **QUEUES)
+    path = "machine.L1Cache.parameters.transitions_per_cycle"
+    bounds = replace(STORES, caches=2)
+    one, all_ = (
+        explore(protocol, replace(bounds, assignments=((path, most),)), Rules())
+        for most in (1, 256)
+    )
+    assert one.conclusion is all_.conclusion is Conclusion.EXHAUSTED
+    assert one.cells == all_.cells
+    assert all_.statistics.states < one.statistics.states
+
+
 MARKS = {
     "types": """
       structure(PersistentTable, external="yes") {

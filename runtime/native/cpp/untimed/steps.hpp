@@ -146,7 +146,13 @@ struct StepRules {
     SlotSet eager;
     SlotSet spent;  // slots whose spent messages are removed
     bool to_rest;   // a controller that moves continues until it has nothing left
+    u64 whole;      // controllers, a bit each, that do in one tick all that they can
 };
+
+// Controllers in the middle of a tick in which they do all that they can. Until they have nothing left,
+// nothing happens but what reaches them: whatever else comes to that tick changes nothing of it,
+// and what it sends arrives later.
+inline u64 in_a_tick(const Context& x, const StepRules& rules) { return x.wakes[0] & rules.whole; }
 
 inline void step_begin(Context& x) {
     x.s->engine.now++;
@@ -191,10 +197,14 @@ inline void step(Context& x, const StepRules& rules, Choice choice) {
 // Everything that may be delivered, go off or be woken. Returns how many.
 inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room) {
     u32 count = 0;
-    for (u64 awake = x.wakes[0]; awake && count < room; awake &= awake - 1)
+    const u64 only = in_a_tick(x, rules) ? in_a_tick(x, rules) : ~u64{0};
+    for (u64 awake = x.wakes[0] & only; awake && count < room; awake &= awake - 1)
         out[count++] = {ChoiceKind::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
     x.s->engine.occupied.each([&](u32 slot) {
         const bool ordered = rules.order.has(slot);
+        u32 target = 0;
+        const bool to_bus = slot_delivery(x, slot, target) == DELIVER_TO_BUS;
+        if (~only && (to_bus || !(only >> x.buffers[target].consumer & 1))) return;
         u8 place = 0;
         for (u32 h = x.wheel[slot].head; h && count < room; h = of_handle<Message>(x, h).next) {
             out[count++] = {ChoiceKind::DELIVER, static_cast<u8>(slot), place++, 0};
@@ -203,6 +213,7 @@ inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room
     });
     for (u32 timer = 0; timer < x.s->library.timers_used; timer++) {
         const TimerTable& t = timer_table(x, timer);
+        if (!(only >> t.consumer & 1)) continue;
         for (u32 line = 0; t.count && line < x.s->lines.used && count < room; line++) {
             const u32 place = line_place(x, t.places, line);
             if (place && timer_alarms(x, t)[place - 1].tick == NONE)

@@ -123,6 +123,10 @@ inline bool set_invariants(Invariants& all, u64 count, const u64* at) {
     return true;
 }
 
+// Transitions that a controller may make in a tick, from which on it makes all that it can: no more than
+// there is room for messages.
+inline constexpr i32 WHOLE_TICK = 256;
+
 inline bool configure(Search& s, const u64* config) {
     Model& m = s.m;
     Agents& a = m.agents;
@@ -159,6 +163,7 @@ inline bool configure(Search& s, const u64* config) {
     fill_memory(m);
     for (u32 id = 0; id < system.controllers; id++) {
         Controller& c = controller(m.x, id);
+        if (c.transitions_per_cycle >= WHOLE_TICK) a.rules.whole |= u64{1} << id;
         c.transitions_per_cycle = 1;
         c.limit = c.max_transitions = 1;
         if (c.has_memory) m.memories |= u64{1} << id;

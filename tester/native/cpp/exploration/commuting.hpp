@@ -40,7 +40,8 @@ inline bool of_the_bus(const Context& x, Choice choice) {
 inline Reach reach_of(Model& m, Choice choice, u64 before) {
     u64 consumers = woken(m.x) | m.origin.touched;
     if (m.origin.touched & m.memories) consumers |= Reach::MEMORY;
-    if (of_the_bus(m.x, choice)) consumers = ~u64{0};
+    // Within a tick of a controller, steps of others are not possible.
+    if (of_the_bus(m.x, choice) || in_a_tick(m.x, m.agents.rules)) consumers = ~u64{0};
     const i64 messages = static_cast<i64>(m.x.s->messages.live) - static_cast<i64>(before);
     return {consumers, m.agents.asked, static_cast<i16>(messages), packed(choice),
             m.agents.completed};

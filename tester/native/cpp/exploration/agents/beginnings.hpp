@@ -21,6 +21,8 @@ inline bool port_is_free(Context& x, const Requester& r, u32 kind) {
 inline bool may_begin(Context& x, const Agents& a, u32 agent, u32 op, u32 where) {
     const Operation& o = a.operations[op];
     const Requester& r = requester_at(x, a.agents[agent].requester);
+    const u64 running = in_a_tick(x, a.rules);
+    if (running && !(running >> r.controller & 1)) return false;
     if (o.kind == AccessKind::STORE && a.access[agent][1 + where]) return false;
     if (o.target == TARGET_WORD && a.word[where].begun[agent] == a.increments) return false;
     if (r.queue != NIL && o.kind != AccessKind::ACQUIRE && o.kind != AccessKind::RELEASE) {
