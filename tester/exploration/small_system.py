@@ -197,8 +197,10 @@ def _check_fields(protocol: LoadedProtocol, unknown: Sequence[str]) -> None:
 
 
 def _check_system(system: System) -> None:
+    # Who waits for room there is woken when memory takes a request.
+    to_memory = {id(each.memory_request) for each in system.controllers}
     for buffer in system.buffers.values():
-        if buffer.capacity:
+        if buffer.capacity and id(buffer) not in to_memory:
             raise ConfigError(f"buffer {buffer.name} is limited, which exploration cannot follow")
     for port in system.network.ports:
         if port.capacity:

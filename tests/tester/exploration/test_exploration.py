@@ -125,14 +125,26 @@ def test_the_first_state_counts(tmp_path: Path) -> None:
         (Bounds(caches=5, agents=2), "10 agents, of 1 to 8"),
         (Bounds(operations=("acquire",)), "--ops acquire: no agent of MSI can do that"),
         (
-            Bounds(assignments=(("machine.Directory.buffer.requestToMemory.capacity", 2),)),
-            "buffer Directory0.requestToMemory is limited",
+            Bounds(assignments=(("machine.Directory.buffer.responseFromMemory.capacity", 2),)),
+            "buffer Directory0.responseFromMemory is limited",
         ),
     ],
 )
 def test_what_does_not_fit_is_refused_by_name(bounds: Bounds, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         searched("MSI", bounds)
+
+
+def test_requests_to_memory_may_be_limited() -> None:
+    """The second request waits until memory takes the first one: nothing else can happen then."""
+    limit = (("machine.Directory.buffer.requestToMemory.capacity", 1),)
+    bounds = Bounds(lines=2, locations=1, operations=("store",))
+    rules = replace(SMALL, local_steps=False)
+    free = searched("MSI", bounds, rules)
+    limited = searched("MSI", replace(bounds, assignments=limit), rules)
+    assert free.conclusion is limited.conclusion is Conclusion.EXHAUSTED
+    assert free.cells == limited.cells
+    assert limited.statistics.states < free.statistics.states
 
 
 PREFETCHER = Bug(

@@ -333,6 +333,10 @@ inline Message& message_read(Code& code, Delivery delivery, u32 target) {
     message.flight = 0;
     message.delivery = delivery;
     message.target = target;
+    if (delivery == DELIVER_APPEND) {
+        MessageBuffer& b = message_buffer(x, target);
+        if (UNLIKELY(b.capacity)) b.taken++;
+    }
     message.sequence = message.arrival = ++x.s->engine.sequence;
     code_one_message(code, message);
     return message;

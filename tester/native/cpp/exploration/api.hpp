@@ -163,7 +163,9 @@ inline bool configure(Search& s, const u64* config) {
     fill_memory(m);
     for (u32 id = 0; id < system.controllers; id++) {
         Controller& c = controller(m.x, id);
-        if (c.transitions_per_cycle >= WHOLE_TICK) a.rules.whole |= u64{1} << id;
+        // Where it may wait for room, something else may come between.
+        const bool waits = c.has_memory && MessageBuffer_capacity(m.x, c.memory_request);
+        if (c.transitions_per_cycle >= WHOLE_TICK && !waits) a.rules.whole |= u64{1} << id;
         c.transitions_per_cycle = 1;
         c.limit = c.max_transitions = 1;
         if (c.has_memory) m.memories |= u64{1} << id;
