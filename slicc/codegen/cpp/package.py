@@ -369,7 +369,7 @@ def _metadata(
         "messages": [each.name for each in messages],
         "kinds": [each.kind.members for each in messages],
         "refusals": {name: asdict(each) for name, each in coded.refusals.items()},
-        "spent": [event for each in coded.spent for event in each.events],
+        "spent": [each.event for each in coded.spent],
         "fields": [
             [each.machine, each.storage, each.name, each.sort, each.members]
             for each in coded.fields

@@ -58,3 +58,32 @@ def test_each_buffer_has_a_condition_of_its_own(
     assert some.statistics.states < every.statistics.states
     events = {noting.info.machines[0].EVENTS.name_of(cell.event) for cell in every.cells}
     assert events == {"Load", "Store", "Filled", "Even", "Odd"}
+
+
+COUNTED = {
+    **PARTS,
+    "objects": 'int left, default="0";',
+    "actions": PARTS["actions"].replace("enqueue(evens_out", "left := left + 1; enqueue(evens_out")
+    + """
+      action(c_count, "c") { assert(left >= 1); left := left - 1; }""",
+    "transitions": """
+      transition({I, W, V}, Even) { c_count; e_popEven; }
+      transition({I, W, V}, Odd) { o_popOdd; }""",
+}
+
+
+def test_what_only_counts_when_it_arrives_counts_when_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Notes that have to be delivered would pile up without end."""
+    (tmp_path / "counting").mkdir()
+    counting = load(tmp_path / "counting", monkeypatch, **COUNTED)
+    bounds = Bounds(caches=1, locations=1)
+    some = explore(counting, bounds, Rules())
+    every = explore(counting, bounds, Rules(bound=3, local_steps=False))
+    assert some.system.spent == {"L1Cache.Even", "L1Cache.Odd"}
+    assert some.conclusion is every.conclusion is Conclusion.EXHAUSTED
+    assert some.statistics.states < every.statistics.states
+    delivered = {each for each in every.cells if each not in some.cells}
+    events = {counting.info.machines[0].EVENTS.name_of(cell.event) for cell in delivered}
+    assert events == {"Even", "Odd"}
