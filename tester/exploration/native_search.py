@@ -202,7 +202,8 @@ def _config(system: SmallSystem, rules: Rules) -> npt.NDArray[np.uint64]:
     for word, value in head.items():
         words[word] = value
     words[ConfigWord.ORDERED : ConfigWord.EAGER] = _bits(system.ordered)
-    words[ConfigWord.EAGER : ConfigWord.WORDS] = _bits(eager)
+    words[ConfigWord.EAGER : ConfigWord.PROMPT] = _bits(eager)
+    words[ConfigWord.PROMPT : ConfigWord.WORDS] = _bits(system.prompt)
     for each in operations.OPERATIONS:
         words += [each.kind, each.scope, each.target]
     for agent in system.agents:

@@ -99,7 +99,8 @@ class StatWord(IntEnum):
 
 
 class ConfigWord(IntEnum):
-    """A system and how it is searched; ORDERED and EAGER are four words each, a bit a buffer."""
+    """A system and how it is searched; ORDERED, EAGER and PROMPT are four words each, a bit a
+    buffer."""
 
     BASE = 0
     """Address of the first line."""
@@ -131,7 +132,8 @@ class ConfigWord(IntEnum):
     RENAMINGS = 17
     ORDERED = 18
     EAGER = 22
-    WORDS = 26
+    PROMPT = 26
+    WORDS = 30
     """How many there are."""
 
 

@@ -1,8 +1,9 @@
 """The smallest system of a protocol, and what an exploration has to know of it.
 
-Caches have one frame, so that every second line evicts the first; buffers are unlimited, arrays are
-never busy. Invariant: what the explorer cannot follow (limited buffers, busy arrays, fields that
-are not coded) is refused here, by name, before anything is compiled.
+Caches have one frame, so that every second line evicts the first; buffers other than those of
+requests to memory are unlimited, arrays are never busy. Invariant: what the explorer cannot follow
+(limited buffers, busy arrays, fields that are not coded) is refused here, by name, before anything
+is compiled.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ class SmallSystem:
     receivers: tuple[str, ...]
     """Of each buffer: the controller that reads it."""
     ordered: frozenset[int]
+    prompt: frozenset[int]
+    """Buffers in which what has no latency comes before what was sent earlier with one."""
     to_memory: frozenset[int]
     spent: frozenset[str]
     """Machine and event of messages whose delivery changes nothing, whenever it happens."""
@@ -138,6 +141,7 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     names = tuple(str(each) for each in system.controllers)
     buffers = tuple(system.buffers)
     steady = steady_buffers(description, protocol.info)
+    prompt = {name for name in steady if _kind_of_buffer(name) in noted["mixed"]}
     found = list(system.buffers.values())
     readers = [buffer.consumer for buffer in found]
     memories = {id(c.memory_request) for c in system.controllers if c.memory_request is not None}
@@ -157,7 +161,12 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
         ordered=frozenset(
             number
             for number, (name, buffer) in enumerate(system.buffers.items())
-            if buffer.ordered or name in steady
+            if buffer.ordered or (name in steady and name not in prompt)
+        ),
+        prompt=frozenset(
+            number
+            for number, (name, buffer) in enumerate(system.buffers.items())
+            if name in prompt and not buffer.ordered
         ),
         to_memory=frozenset(n for n, buffer in enumerate(found) if id(buffer) in memories),
         spent=frozenset(metadata(protocol)["spent"]),
@@ -188,6 +197,12 @@ def _noted(protocol: LoadedProtocol, system: System) -> dict[str, list[str]]:
         for kind, names in refusals.items():
             found.setdefault(kind, []).extend(names if machine in present else ())
     return found
+
+
+def _kind_of_buffer(name: str) -> str:
+    """By machine, of a buffer of one controller."""
+    controller, _, buffer = name.partition(".")
+    return f"{controller.rstrip('0123456789')}.{buffer}"
 
 
 def _check_fields(protocol: LoadedProtocol, unknown: Sequence[str]) -> None:

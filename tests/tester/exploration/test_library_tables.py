@@ -104,6 +104,20 @@ def test_queues_and_slots_are_in_the_code(tmp_path: Path, monkeypatch: pytest.Mo
     assert (found.statistics.states, found.statistics.under_way) == (27, 2)
 
 
+def test_what_is_sent_with_several_latencies_is_not_kept_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = load(tmp_path, monkeypatch, **SLOW_STEPS)
+    system = small_system(late, STORES, symmetry=False)
+    assert [system.buffers[each] for each in system.prompt] == ["L1Cache0.triggerQueue"]
+    assert not system.prompt & system.ordered
+    (tmp_path / "steady").mkdir()
+    steady = load(tmp_path / "steady", monkeypatch, **QUEUES)
+    system = small_system(steady, STORES, symmetry=False)
+    assert not system.prompt
+    assert "L1Cache0.triggerQueue" in {system.buffers[each] for each in system.ordered}
+
+
 def test_what_is_done_in_one_tick_is_not_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

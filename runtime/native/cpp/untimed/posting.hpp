@@ -13,6 +13,10 @@ inline u64& woken(Context& x) { return x.wakes[1]; }
 // Slots with messages under way that another one, sent in this step, need not wait for.
 inline SlotSet& overtaken(Context& x) { return *reinterpret_cast<SlotSet*>(x.wakes + 2); }
 
+// Slots in which what has no latency comes before what was sent earlier with one. Set when the system
+// is built.
+inline SlotSet& prompt(Context& x) { return *reinterpret_cast<SlotSet*>(x.wakes + 8); }
+
 inline u32 slot_of_buffer(const Context& x, u32 buffer) {
     return static_cast<u32>(x.s->channels.count) + buffer;
 }
@@ -35,7 +39,7 @@ inline void flight_add(Context& x, Message& item, u64 tick, u32 slot) {
     // What has no latency is there at once, if nothing is under way that it must not overtake. Whether
     // that is so depends on others, so the step counts as one that reached all.
     if (tick <= e.now && e.running) {
-        if (!x.wheel[slot].head) {
+        if (!x.wheel[slot].head || prompt(x).has(slot)) {
             deliver(x, item);
             return;
         }

@@ -7,7 +7,7 @@ the refusals; nothing is left out silently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from slicc import ir
@@ -92,7 +92,8 @@ class Refusals:
     apart by their addresses, and ``ranges``: parameters that do so where they are not 0.
     ``asserted``: where data are asserted to be equal, so that states have to keep them apart.
     ``prefetchers``: those of machines whose parameters say whether they are used. ``times``: what
-    is left out, as it only measures. ``timed``: machines, and structures with methods, that
+    is left out, as it only measures. ``mixed``: buffers to which messages are sent with several
+    latencies. ``timed``: machines, and structures with methods, that
     assert something of times, which is not judged.
     """
 
@@ -103,6 +104,7 @@ class Refusals:
     asserted: list[str] = field(default_factory=list)
     prefetchers: list[str] = field(default_factory=list)
     times: list[str] = field(default_factory=list)
+    mixed: list[str] = field(default_factory=list)
     timed: list[str] = field(default_factory=list)
 
 
@@ -260,8 +262,27 @@ def _bodies(machine: ir.Machine, refusals: Refusals) -> None:
             case _:
                 pass
     refusals.numbered += [f"{name} in {machine.name}" for name in asked]
+    refusals.mixed += [f"{machine.name}.{buffer}" for buffer in _mixed(machine)]
     if _asserts_times(bodies):
         refusals.timed.append(machine.name)
+
+
+def _mixed(machine: ir.Machine) -> Iterator[str]:
+    """Buffers in which a message may be due before those that were sent before it."""
+    buffers = {port.ref: port.buffer for port in machine.out_ports}
+    fixed = {each.name for each in machine.parameters}
+    latencies: dict[str, set[ir.Expr]] = {}
+    for node in body_analysis.walk((machine.functions, machine.in_ports, machine.actions)):
+        if isinstance(node, ir.Enqueue):
+            latencies.setdefault(buffers[node.port], set()).add(node.latency)
+    for buffer, found in latencies.items():
+        alike = len(found) == 1 and all(
+            isinstance(node, ir.IntConst | ir.Cast)
+            or (isinstance(node, ir.MachineObject) and node.name in fixed)
+            for node in body_analysis.walk(tuple(found))
+        )
+        if not alike:
+            yield buffer
 
 
 def _asserts_times(root: object) -> bool:

@@ -37,6 +37,7 @@ inline void set_rules(Model& m, const u64* config) {
     const Context& x = m.x;
     set_bits(rules.order, x, config + CONFIG_ORDERED);
     set_bits(rules.eager, x, config + CONFIG_EAGER);
+    set_bits(prompt(m.x), x, config + CONFIG_PROMPT);
     for (u32 i = 0; i < x.s->channels.count; i++) {
         if (x.channels[i].order) rules.order.add(i);
         x.channels[i].order = 0;  // of arrivals in time

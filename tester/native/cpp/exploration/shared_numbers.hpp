@@ -48,7 +48,7 @@ enum WalkFault : u64 {
     WALK_MEMORY = 4,
 };
 
-// A system and how it is searched; ORDERED and EAGER are four words each, a bit a buffer.
+// A system and how it is searched; ORDERED, EAGER and PROMPT are four words each, a bit a
 enum ConfigWord : u32 {
     CONFIG_BASE = 0,
     CONFIG_LINES = 1,
@@ -70,7 +70,8 @@ enum ConfigWord : u32 {
     CONFIG_RENAMINGS = 17,
     CONFIG_ORDERED = 18,
     CONFIG_EAGER = 22,
-    CONFIG_WORDS = 26,
+    CONFIG_PROMPT = 26,
+    CONFIG_WORDS = 30,
 };
 
 // What an operation is about: ``Target`` of exploration/agents/agents.hpp.
