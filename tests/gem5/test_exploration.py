@@ -19,6 +19,11 @@ pytestmark = pytest.mark.gem5
 RULES = Rules(most_states=1_000_000, bound=1 << 16)
 ALONE = (("machine.CorePair.count", 0),)
 FLUSHES = ("load", "store", "flush")
+CHUNKS = tuple((f"machine.{name}.parameters.data_channel_size", 16) for name in ("Cache", "Memory"))
+"""Lines of 16 bytes in one piece, as the parameter must not be larger."""
+WITH_DEVICES = (*((f"machine.{name}.count", 0) for name in ("L1I", "MiscNode")), *CHUNKS)
+PROCESSORS = (("machine.RNI.count", 0), *WITH_DEVICES)
+AT_ONCE = (("machine.L1Cache.parameters.retry_threshold", 0),)
 CLEAN = {
     "MI_example": (Bounds(), 3_430),
     "MI_example with an engine": (Bounds(locations=1, engines=True), 192_746),
@@ -37,16 +42,21 @@ CLEAN = {
         Bounds(caches=1, lines=2, locations=1, assignments=ALONE),
         445_410,
     ),
+    "MESI_Three_Level_HTM": (Bounds(), 118_014),
+    "MOESI_CMP_token": (Bounds(caches=1, locations=1), 453),
+    "CHI with one cache": (Bounds(caches=1, locations=1, assignments=PROCESSORS), 60),
+    "CHI": (Bounds(locations=1, assignments=PROCESSORS), 29_987),
     "MOESI_hammer": (Bounds(), 12_155),
     "MOESI_hammer with an engine": (Bounds(locations=1, engines=True), 244_851),
     "MOESI_hammer with flushes": (Bounds(locations=1, operations=FLUSHES), 21_064),
 }
 BOUNDED = (
-    (Bounds(caches=1, lines=2, locations=1), 3, 52_535),
-    (Bounds(lines=2, locations=1), 1, 65_547),
-    (Bounds(locations=1, engines=True), 3, 731_734),
+    ("MOESI_CMP_directory", Bounds(caches=1, lines=2, locations=1), 3, 52_535),
+    ("MOESI_CMP_directory", Bounds(lines=2, locations=1), 1, 65_547),
+    ("MOESI_CMP_directory", Bounds(locations=1, engines=True), 3, 731_734),
+    ("MOESI_CMP_token", Bounds(locations=1, assignments=AT_ONCE), 1, 125_339),
 )
-"""Systems of MOESI_CMP_directory in which unblocks pile up: how many messages may be under way."""
+"""How many messages may be under way: unblocks pile up, or requests that are made again."""
 DEFECTS = {
     "MI_example": (Bounds(engines=True), FindingKind.VALUE, 9),
     "MSI": (Bounds(lines=2, locations=1), FindingKind.ERROR, 14),
@@ -61,6 +71,11 @@ DEFECTS = {
         FindingKind.VALUE,
         20,
     ),
+    "CHI": (
+        Bounds(caches=1, locations=1, engines=True, assignments=WITH_DEVICES),
+        FindingKind.VALUE,
+        21,
+    ),
     "MOESI_hammer": (
         Bounds(locations=1, engines=True, operations=FLUSHES),
         FindingKind.ERROR,
@@ -69,9 +84,6 @@ DEFECTS = {
 }
 REFUSED = {
     "Garnet_standalone": "cannot be explored: its loads return no values",
-    "MESI_Three_Level_HTM": "cannot be explored: it has L0Cache.sequencer of class HTMSequencer",
-    "MOESI_CMP_token": "L1Cache.persistentTable of class PersistentTable",
-    "CHI": "buffer Memory0.requestToMemory is limited",
 }
 
 
@@ -86,10 +98,12 @@ def test_the_smallest_systems_are_clean(name: str, gem5_root: Path) -> None:
     assert (found.conclusion, found.statistics.states) == (Conclusion.EXHAUSTED, states)
 
 
-@pytest.mark.parametrize(("bounds", "bound", "states"), BOUNDED)
-def test_within_a_bound(bounds: Bounds, bound: int, states: int, gem5_root: Path) -> None:
-    directory = load_protocol(path_of("MOESI_CMP_directory", gem5_root), native=True)
-    found = explore(directory, bounds, replace(RULES, bound=bound))
+@pytest.mark.parametrize(("name", "bounds", "bound", "states"), BOUNDED)
+def test_within_a_bound(
+    name: str, bounds: Bounds, bound: int, states: int, gem5_root: Path
+) -> None:
+    protocol = load_protocol(path_of(name, gem5_root), native=True)
+    found = explore(protocol, bounds, replace(RULES, bound=bound))
     assert (found.conclusion, found.statistics.states) == (Conclusion.EXHAUSTED, states)
 
 
