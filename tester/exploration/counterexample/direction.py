@@ -19,6 +19,7 @@ from runtime.description import DelayedMessage
 from runtime.network.bus import BusPort
 from runtime.sim.delay_policy import SCRIPTED, line_number
 from runtime.sim.engine import Engine
+from runtime.sim.message_buffer import MessageBuffer
 from runtime.system.builder import build_system, channel_names
 from runtime.system.system import System
 from runtime.types.message import Message
@@ -81,6 +82,7 @@ def _install(plan: _Plan, system: System) -> None:
     known = set(channel_names(system.network, system.buffers))
     for name, buffer in system.buffers.items():
         if name in known:
+            buffer.__class__ = _DirectedBuffer
             buffer.delays = _Channel(plan, name)
     for port in system.network.ports:
         if isinstance(port, BusPort):
@@ -101,18 +103,26 @@ class _Plan:
         self._followed = followed
         self._apart = apart
 
-    def delay(self, channel: str, line: int, message: int) -> int:
+    def comes_at_once(self, channel: str, until: int) -> bool:
+        """Whether what has no latency is there at once: nothing is under way that it must not
+        overtake. ``until``: when the last message arrives that was sent there."""
+        return until <= self._engine.now or channel in self._followed.prompt
+
+    def arrival(self, delay: int) -> int:
+        return self._engine.now + delay
+
+    def delay(self, channel: str, line: int, message: int, turn: int) -> int:
         """The delay of a message that is sent now: the ``message``-th of a line on its channel,
-        from 1."""
+        from 1, and the ``turn``-th of those that are under way for some time."""
         address = line << self.line_bits
         number = NO_LINE if address < FIRST_ADDRESS else line - (FIRST_ADDRESS >> self.line_bits)
         steps = self._followed.arrivals.get(Kept(channel, number), ())
         end = len(self._followed.steps)
-        unknown = message > len(steps)
+        unknown = turn > len(steps)
         over = self._engine.now >= (1 + end) * self._apart
         if unknown and (over or channel in self._followed.eager):
             return 0
-        step = end + AFTERWARDS if unknown else steps[message - 1]
+        step = end + AFTERWARDS if unknown else steps[turn - 1]
         if is_never(step):
             step = end + AFTERWARDS
         cycles = (1 + step) * self._apart - self._engine.now
@@ -124,14 +134,34 @@ class _Plan:
 
 
 class _Channel:
-    """The delays of one channel, as `runtime.sim.delay_policy.Delays` has them."""
+    """The delays of one channel, as `runtime.sim.delay_policy.Delays` has them. ``latency``: of the
+    message that is sent next."""
 
     def __init__(self, plan: _Plan, name: str) -> None:
+        self.latency = 1
         self._plan = plan
         self._name = name
         self._sent: dict[int, int] = {}
+        self._turns: dict[int, int] = {}
+        self._until = 0
 
     def next(self, message: Message) -> int:
         line = line_number(message, self._plan.line_bits)
         number = self._sent[line] = self._sent.get(line, 0) + 1
-        return self._plan.delay(self._name, line, number)
+        if not self.latency and self._plan.comes_at_once(self._name, self._until):
+            return 0
+        turn = self._turns[line] = self._turns.get(line, 0) + 1
+        delay = self._plan.delay(self._name, line, number, turn)
+        self._until = max(self._until, self._plan.arrival(self.latency + delay))
+        return delay
+
+
+class _DirectedBuffer(MessageBuffer):
+    """One that tells its channel of latencies."""
+
+    __slots__ = ()
+
+    def send(self, message: Message, latency: int, bypass: bool) -> None:
+        if isinstance(self.delays, _Channel):
+            self.delays.latency = latency
+        super().send(message, latency, bypass)

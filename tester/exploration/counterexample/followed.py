@@ -48,13 +48,15 @@ class Began:
 class Followed:
     """``arrivals``: for messages of each kind, in the order of sending, the step in which each
     arrives; a number behind all steps: in none. ``queues``: by agent, where its requests arrive.
-    ``eager``: channels of which messages arrive at once."""
+    ``eager``: channels of which messages arrive at once; ``prompt``: those of which messages
+    without latency do, whatever is under way."""
 
     accesses: tuple[Began, ...]
     arrivals: dict[Kept, tuple[int, ...]]
     steps: tuple[Step, ...]
     queues: tuple[str, ...]
     eager: frozenset[str] = frozenset()
+    prompt: frozenset[str] = frozenset()
 
     def continued(self, accesses: Iterable[Began], locations: int) -> Followed:
         """This way with further accesses behind its last step. ``locations``: of a line."""
@@ -97,6 +99,7 @@ def follow(
         finding.trace,
         tuple(queues),
         frozenset(system.buffers[number] for number in system.to_memory),
+        frozenset(system.buffers[number] for number in system.prompt),
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from protocols.loader import LoadedProtocol
 from runtime.native.system import ChoiceKind
+from tester.exploration.counterexample.counterexample import counterexample
 from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import NativeSearch, Rules, build
 from tester.exploration.native_words import WalkFault
@@ -116,6 +117,34 @@ def test_what_is_sent_with_several_latencies_is_not_kept_in_order(
     system = small_system(steady, STORES, symmetry=False)
     assert not system.prompt
     assert "L1Cache0.triggerQueue" in {system.buffers[each] for each in system.ordered}
+
+
+STORED = {
+    **SLOW_STEPS,
+    "entry": "bool stored;",
+    "actions": SLOW_STEPS["actions"].replace(
+        "TBEs.deallocate(address); unset_tbe();",
+        "cache_entry.stored := true; TBEs.deallocate(address); unset_tbe();",
+    )
+    + """
+      action(c_check, "c") { assert(cache_entry.stored == false); }""",
+    "on_load": "c_check;",
+}
+"""A load behind a store and its steps is an error."""
+
+
+def test_what_arrives_at_once_has_no_turn_in_a_leg(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the steps of the store one is under way for some time, and the first one is not."""
+    protocol = load(tmp_path, monkeypatch, **STORED)
+    found = explore(protocol, replace(STORES, operations=()), Rules())
+    assert found.finding is not None
+    made = counterexample(found, protocol)
+    assert (made.same, made.difference) == (True, "")
+    assert made.leg is not None
+    script = made.leg.description.network.script or ()
+    assert [each.channel for each in script].count("L1Cache0.triggerQueue") == 1
 
 
 def test_what_is_done_in_one_tick_is_not_interrupted(
