@@ -9,6 +9,7 @@ import pytest
 
 from protocols.loader import load_protocol
 from tester.errors import ConfigError
+from tester.exploration.counterexample.counterexample import counterexample
 from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.native_words import FindingKind
@@ -113,6 +114,12 @@ def test_known_defects_are_found(name: str, gem5_root: Path) -> None:
     found = explore(load_protocol(path_of(name, gem5_root), native=True), bounds, RULES)
     assert found.finding is not None
     assert (found.finding.kind, len(found.finding.trace)) == (kind, steps)
+
+
+def test_a_leg_of_chi_fails_as_the_exploration_did(gem5_root: Path) -> None:
+    chi = load_protocol(path_of("CHI", gem5_root), native=True)
+    made = counterexample(explore(chi, DEFECTS["CHI"][0], RULES), chi)
+    assert (made.same, made.kind) == (True, "wrong-value")
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -20,7 +20,7 @@ from tester.arrays import IntArray
 from tester.execution.handover import agents_of
 from tester.exploration.counterexample.followed import Began
 from tester.exploration.operations import NAMES, OPERATIONS, Operation, Target
-from tester.exploration.small_system import FIRST_ADDRESS, SmallSystem
+from tester.exploration.small_system import FIRST_ADDRESS, LINE_BYTES, SmallSystem
 from tester.generator.config import Abilities
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import shape_errors
@@ -38,7 +38,7 @@ from tester.program.program import (
 )
 
 RUN_KEY: Final = 1
-LEAST_LINE: Final = 64
+LEAST_LINE: Final = LINE_BYTES
 _ACTIONS: Final = {"load": LOAD, "store": STORE, "atomic": ATOMIC, "fetch": LOAD}
 
 

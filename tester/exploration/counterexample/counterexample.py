@@ -120,7 +120,7 @@ def _leg(
 ) -> Leg:
     """Nothing of it is delayed yet."""
     system = found.system
-    line_size = max(layout_of(system).line_size, protocol.description.line_size)
+    line_size = layout_of(system).line_size
     written = system.description.override({"line_size": line_size})
     description = complete(written, protocol.info)
     _, groups = agents_of(description)
