@@ -1,15 +1,16 @@
 """Whether a protocol has a defect that is known of protocols like it.
 
-A defect goes through certain transitions, or shows because some are missing. A text that merely
-resembles the known one, with the same states and other transitions, does not have it. Invariant: a
-defect with a digest is only found in a text whose transitions concerned are the same, the
-statements of their actions included.
+A defect goes through certain transitions, and may show because others are missing. A text that
+merely resembles the known one does not have it; a copy of that text in which something else was
+changed still has it, be it in the same states. Invariant: a defect with a digest is only found in
+a text that goes through the same transitions: the same next states, the same actions by name, and
+the same statements of the actions that the defect names, or of all.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -38,33 +39,37 @@ def may_show(defect: DefectDescription, protocol: ProtocolInfo, bodies: Bodies =
 
 
 def concerned(defect: DefectDescription, protocol: ProtocolInfo, bodies: Bodies) -> str:
-    """A digest of the transitions that a defect is about: those it needs, and all others of the
-    states in which it lacks some. Names, next states and statements count; places do not."""
+    """A digest of the transitions that a defect needs. What it lacks is missing in all texts that
+    have it, and other transitions of the same states have no part in it."""
     digest = hashlib.sha256()
-    for text in sorted({*defect.needs, *defect.lacks}):
-        machine, state, event, *_ = text.split(".")
+    for text in sorted(defect.needs):
+        machine, state, event, *named = text.split(".")
         for kind in protocol.machines:
-            if machine == kind.MACHINE:
-                only = event if text in defect.needs else None
-                for line in _rows(kind, state, only, bodies.get(machine, {})):
-                    digest.update(f"{line}\n".encode())
+            row = _row(kind, state, event) if machine == kind.MACHINE else None
+            if row is not None:
+                line = _line(kind, row, named, bodies.get(machine, {}))
+                digest.update(f"{machine} {state} {event} {line}\n".encode())
     return digest.hexdigest()[:_LENGTH]
 
 
-def _rows(
-    kind: type[Controller], state: str, event: str | None, bodies: Mapping[str, str]
-) -> Iterator[str]:
-    """The transitions of a state, or the one on an event, as text."""
-    for (from_, on), row in sorted(kind.TRANSITIONS.items()):
-        name = kind.EVENTS.name_of(on)
-        if kind.STATES.name_of(from_) == state and event in (None, name):
-            to = "*" if row.next == COMPUTED else "" if row.next is None else _name(kind, row.next)
-            actions = [f"{a.__name__}:{bodies.get(a.__name__, '')}" for a in row.actions]
-            yield " ".join([kind.MACHINE, state, name, to, str(row.stalls), *actions])
+def _line(
+    kind: type[Controller], row: Transition, named: list[str], bodies: Mapping[str, str]
+) -> str:
+    """A transition as text, with the statements of the actions that are ``named``, or of all."""
+    to = "*" if row.next == COMPUTED else "" if row.next is None else kind.STATES.name_of(row.next)
+    names = [action.__name__ for action in row.actions]
+    actions = [
+        f"{name}:{bodies.get(name, '')}" if name in (named or names) else name for name in names
+    ]
+    return " ".join([to, str(row.stalls), *actions])
 
 
-def _name(kind: type[Controller], state: int) -> str:
-    return kind.STATES.name_of(state)
+def _row(kind: type[Controller], state: str, event: str) -> Transition | None:
+    """The transition of a state on an event, both of which exist."""
+    states, events = kind.STATES.members(), kind.EVENTS.members()
+    if state not in states or event not in events:
+        return None
+    return kind.TRANSITIONS.get((states.index(state), events.index(event)))
 
 
 def _cell(text: str, protocol: ProtocolInfo) -> bool | None:

@@ -431,8 +431,10 @@ class DefectDescription(Piece, frozen=True):
     same: Annotated[
         Text,
         doc(
-            "digest of these transitions (`python -m protocols.defect_digests DRIVER`): a protocol "
-            "whose text differs there does not have the defect"
+            "digest of the transitions that it needs (`python -m protocols.defect_digests "
+            "DRIVER`): next states, names of actions, and the statements of the action that is "
+            "named, or of all. A protocol whose text differs there does not have the defect; what "
+            "else it does in the same states is no part of it"
         ),
     ] = ""
 

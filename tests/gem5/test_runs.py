@@ -6,6 +6,8 @@ The descriptions of ``protocols/systems`` keep the protocols' known defects out 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,8 +15,12 @@ import pytest
 
 from protocols import SYSTEMS
 from protocols.catalog import known_files
+from protocols.compile_cache import generate
+from protocols.known_defects import may_show
 from protocols.loader import LoadedProtocol, load_protocol
+from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import load_description
+from slicc.compiler import compile
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tests.gem5.checkout import DRIVERS
@@ -54,6 +60,37 @@ def test_the_known_defects_are_seen_in_the_tables(driver: Path) -> None:
     known = load_description(known_files(SYSTEMS)[driver.stem])
     assert loaded(driver).written.defects == known.defects
     assert not loaded(driver).note
+
+
+def test_a_defect_stays_whatever_else_its_states_do(driver: Path) -> None:
+    """An edit of a row beside its way brought it back, and it hid what the edit had broken."""
+    front = generate(compile(driver), native=False)
+    for defect in loaded(driver).written.defects:
+        own = {tuple(text.split(".")[:3]) for text in defect.needs}
+        assert own, defect.called
+        assert may_show(defect, with_rows(front.info, own), front.bodies), defect.called
+        for cell in own:
+            assert not may_show(defect, with_rows(front.info, own - {cell}), front.bodies), cell
+
+
+def with_rows(info: ProtocolInfo, cells: Collection[tuple[str, ...]]) -> ProtocolInfo:
+    """The same machines, of whose transitions only these are left."""
+    machines = tuple(
+        type(
+            kind.__name__,
+            (kind,),
+            {
+                "TRANSITIONS": {
+                    (state, event): row
+                    for (state, event), row in kind.TRANSITIONS.items()
+                    if (kind.MACHINE, kind.STATES.name_of(state), kind.EVENTS.name_of(event))
+                    in cells
+                }
+            },
+        )
+        for kind in info.machines
+    )
+    return replace(info, machines=machines)
 
 
 @pytest.mark.slow

@@ -240,7 +240,7 @@ def test_the_files_that_come_along_read_and_name_their_protocol(name: str) -> No
     states = known_states(protocols.SYSTEMS)[name]
     assert {machine.of or group for group, machine in described.machines.items()} <= set(states)
     for defect in described.defects:
-        assert defect.needs or defect.lacks, "else every similar protocol has the defect"
+        assert defect.needs, "else every similar protocol that lacks the same has the defect"
         assert defect.same, "else one with other statements has it as well"
         for cell in (*defect.needs, *defect.lacks):
             machine, state, *_ = cell.split(".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from protocols import shipped
 from protocols.compile_cache import Front, generate
@@ -12,8 +13,10 @@ from protocols.known_defects import concerned, may_show
 from runtime.description import DefectDescription
 from slicc.compiler import compile
 
-NEEDS = DefectDescription(what="it", needs=("Directory.M.PUTX",))
-LACKS = DefectDescription(what="it", lacks=("Directory.MI.PUTX",))
+ROW = DefectDescription(what="it", needs=("Directory.M.PUTX",))
+ACTION = DefectDescription(
+    what="it", needs=("Directory.M.PUTX.qw_writeMemoryFromRequest",), lacks=("Directory.MI.PUTX",)
+)
 
 
 def front(directory: Path, *edits: tuple[str, str]) -> Front:
@@ -37,25 +40,50 @@ TRANSITION = "transition(M, PUTX, MI) {"
     [
         ([], (True, True)),
         ([(TRANSITION, "// a comment\n\n  " + TRANSITION)], (True, True)),
-        ([(TRANSITION, "transition(M, PUTX, IM) {")], (False, True)),
-        ([("transition(MI, Memory_Ack, I) {", "transition(MI, Memory_Ack, ID) {")], (True, False)),
+        ([(TRANSITION, "transition(M, PUTX, IM) {")], (False, False)),
+        ([("a_sendWritebackAck;\n    c_ownerIsNobody;", "a_sendWritebackAck;")], (False, False)),
+        ([("transition(MI, Memory_Ack, I) {", "transition(MI, Memory_Ack, ID) {")], (True, True)),
+        ([("    l_popMemQueue;\n    k_wakeWaiting;", "    l_popMemQueue;")], (True, True)),
         (
             [("out_msg.Type := ForwardType:WB_ACK;", "out_msg.Type := ForwardType:FWD;")],
             (False, True),
         ),
+        (
+            [("out_msg.Type := MemoryRequestType:MEMORY_WB;", "")],
+            (False, False),
+        ),
     ],
-    ids=["as it is", "a comment", "another next state", "another row of the state", "a statement"],
+    ids=[
+        "as it is",
+        "a comment",
+        "another next state",
+        "an action less",
+        "another row of the state",
+        "another row's actions",
+        "statements of another action of the row",
+        "statements of its action",
+    ],
 )
-def test_only_a_text_whose_transitions_are_the_same(
+def test_only_a_text_that_goes_through_the_same_transitions(
     edits: list[tuple[str, str]], same: tuple[bool, bool], tmp_path: Path
 ) -> None:
+    """What else was changed in the states brought the known defect back, and hid the change's."""
     (tmp_path / "known").mkdir()
     (tmp_path / "mine").mkdir()
     known = front(tmp_path / "known")
     mine = front(tmp_path / "mine", *edits)
-    for defect, expected in zip((NEEDS, LACKS), same):
+    for defect, expected in zip((ROW, ACTION), same):
         assert may_show(defect, mine.info, mine.bodies), "the table alone fits"
         digest = concerned(defect, known.info, known.bodies)
-        exact = DefectDescription(what="it", needs=defect.needs, lacks=defect.lacks, same=digest)
+        exact = replace(defect, same=digest)
         assert may_show(exact, known.info, known.bodies)
         assert may_show(exact, mine.info, mine.bodies) == expected
+
+
+def test_what_is_lacked_is_looked_up_in_the_table(tmp_path: Path) -> None:
+    """With the rows that are missing the defect is mended; with one of two it is there."""
+    known = front(tmp_path)
+    there, missing = "Directory.M.PUTX_NotOwner", "Directory.MI.Data"
+    for lacks, expected in (((there,), False), ((missing,), True), ((there, missing), True)):
+        defect = replace(ROW, lacks=lacks, same=concerned(ROW, known.info, known.bodies))
+        assert may_show(defect, known.info, known.bodies) == expected

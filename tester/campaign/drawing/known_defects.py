@@ -47,10 +47,11 @@ def resembling(
 
 
 def _fails_at(defect: DefectDescription, place: str, undefined: bool) -> bool:
-    """Whether a defect fails in this transition. What it lacks in some states it may lack in
-    others."""
-    if undefined:
-        return _without_state(place) in {_without_state(cell) for cell in defect.lacks}
+    """Whether a defect fails in this transition: if it lacks some, in one that there is not, and
+    what it lacks in some states it may lack in others."""
+    if undefined or defect.lacks:
+        lacks = {_without_state(cell) for cell in defect.lacks}
+        return undefined and _without_state(place) in lacks
     return place in {".".join(needed.split(".")[:3]) for needed in defect.needs}
 
 

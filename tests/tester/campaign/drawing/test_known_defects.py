@@ -146,6 +146,16 @@ def test_a_failure_where_a_known_defect_fails_names_it(tmp_path: Path) -> None:
     assert not resembling(there, True, changed(there, tmp_path), ())
 
 
+def test_what_fails_for_want_of_a_row_fails_nowhere_else(tmp_path: Path) -> None:
+    """The rows that such a defect goes through end well."""
+    row, missing = "Directory.I.GETX", "Directory.I.Memory_Ack"
+    loaded = changed(missing, tmp_path)
+    (defect,) = loaded.absent_defects
+    loaded = dataclasses.replace(loaded, absent_defects=(replace(defect, needs=(row,)),))
+    assert len(resembling(missing, True, loaded, ())) == 2
+    assert len(resembling(row, False, loaded, ())) == 1
+
+
 def test_a_report_has_what_is_known_of_its_place(tmp_path: Path) -> None:
     broken = failing(tmp_path, "mi-late-putx-not-expected")
     place = "Directory.MI.PUTX_NotOwner"
