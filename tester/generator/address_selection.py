@@ -80,7 +80,7 @@ class _Draws(NamedTuple):
     """Indices within the locations of its group, in the order in which they are tried."""
     choices: int
     """How many of these it may choose from; 0: it sits out."""
-    any: bool
+    any_location: bool
     """No repetition, hot location or pattern decides which one is tried first."""
     target: int
     """How many stores back it targets; -1: none."""
@@ -191,13 +191,13 @@ class AddressSelector:
         return location if suits and self._claims[location].agrees(holder) else None
 
     def _free(self, group: int, drawn: _Draws, holder: Holder) -> int | None:
-        """Of those that the pick tries, a free location: where it tells most, if it may be any."""
+        """Of those that the pick tries, a free location: a preferred one, where any would do."""
         first, found = self._group_first[group], None
         for index in drawn.attempts if drawn.choices else ():
             claim = self._claims[first + index]
             if not claim.is_free(holder):
                 continue
-            if not drawn.any or claim.tells(holder):
+            if not drawn.any_location or claim.is_preferred(holder):
                 return first + index
             if found is None:
                 found = first + index

@@ -47,13 +47,17 @@ def test_a_lane_is_in_the_way_of_others_of_its_episode_only() -> None:
     assert claim.is_free(Holder(3, 50, 60, 3, 0, stores=True))
 
 
-def test_loads_tell_most_of_unseen_stores_and_stores_of_seen_ones() -> None:
+def test_loads_prefer_unobserved_stores_and_stores_overwrite_observed_ones() -> None:
     claim = Claim()
     own_load, load = (Holder(n, 9, 12, n, 0, stores=False) for n in (1, 2))
     store = Holder(2, 9, 12, 2, 0, stores=True)
-    assert not claim.tells(load) and claim.tells(store)  # nothing is stored
+    assert not claim.is_preferred(load) and claim.is_preferred(store)  # nothing is stored
     claim.hold(Holder(1, 0, 5, 1, 0, stores=True))
     claim.hold(own_load)
-    assert claim.tells(load) and not claim.tells(own_load) and not claim.tells(store)
+    assert (
+        claim.is_preferred(load)
+        and not claim.is_preferred(own_load)
+        and not claim.is_preferred(store)
+    )
     claim.hold(load)
-    assert not claim.tells(load) and claim.tells(store)
+    assert not claim.is_preferred(load) and claim.is_preferred(store)

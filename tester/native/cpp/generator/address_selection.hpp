@@ -108,7 +108,8 @@ static inline i64 free_location(const Selection& s, const Pick& p, i64 episode, 
     i64 source = number;
     if (draw_percent(s.slot_key, word(p.identity, 2, 1), s.repeat_percent))
         source = draw_below(s.action_key, word(p.identity, 8, 3), number);
-    const bool any = source == number && !s.habit[source].hot && !s.habit[source].patterned;
+    const bool any_location =
+        source == number && !s.habit[source].hot && !s.habit[source].patterned;
     const i64 first = s.group_first[p.group];
     i64 index =
         first_choice(s, episode, source, p.holder.lane, p.group, p.holder.stores, p.choices);
@@ -117,7 +118,7 @@ static inline i64 free_location(const Selection& s, const Pick& p, i64 episode, 
         if (attempt) index = draw_below(s.attempt_key[attempt], p.identity, p.choices);
         const Claim& claim = s.claim[first + index];
         if (!is_free(claim, p.holder)) continue;
-        if (!any || tells(claim, p.holder)) return first + index;
+        if (!any_location || is_preferred(claim, p.holder)) return first + index;
         if (found < 0) found = first + index;
     }
     return found;

@@ -22,7 +22,7 @@ VISIBLE i64 tester_draw_map(Drawing* d) {
     d->carried.claim = d->room.take<Claim>(d->map.locations);
     if (!d->room.enough()) return TOO_LITTLE_ROOM;
     for (i64 i = 0; i < d->map.locations; i++)
-        d->carried.claim[i] = {0, 0, -1, 0, SEVERAL, NOBODY, false};
+        d->carried.claim[i] = {0, 0, -1, 0, SEVERAL, NO_AGENT, false};
     return DRAWN;
 }
 

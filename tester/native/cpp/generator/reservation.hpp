@@ -10,8 +10,8 @@ struct Claim {
     i64 held, stored;  // the latest end of any, and of those that store
     i64 episode;       // identity of the last one; -1: none so far
     i64 end;
-    i32 lane;    // its lane, or SEVERAL
-    i32 unseen;  // the agent of the last store, if no other agent has loaded it; or NOBODY
+    i32 lane;        // its lane, or SEVERAL
+    i32 unobserved;  // whose the last store is, if no other agent has loaded it; or NO_AGENT
     bool stores;
 };
 
@@ -22,11 +22,11 @@ struct Holder {
     bool stores;
 };
 
-enum { SEVERAL = -1, NOBODY = -1 };
+enum { SEVERAL = -1, NO_AGENT = -1 };
 
 static inline i64 later(i64 one, i64 other) { return one > other ? one : other; }
 
-// Whether no other lane of the same episode is in the way.
+// Whether no other lane of the same episode conflicts.
 static inline bool agrees(const Claim& c, const Holder& h) {
     return c.episode != h.episode || c.lane == h.lane || !(c.stores | h.stores);
 }
@@ -38,20 +38,22 @@ static inline bool is_free(const Claim& c, const Holder& h) {
     return agrees(c, h) & (stored <= h.begin) & (!h.stores | (held <= h.begin));
 }
 
-// Whether the access says most here: a load of a store that nobody else has seen, a store where none is
-// lost by it.
-static inline bool tells(const Claim& c, const Holder& h) {
-    return (c.unseen == NOBODY) == h.stores && (h.stores || c.unseen != h.agent);
+// Whether the access observes a store that no other agent has observed, or is a store that overwrites
+// none of these.
+static inline bool is_preferred(const Claim& c, const Holder& h) {
+    return (c.unobserved == NO_AGENT) == h.stores && (h.stores || c.unobserved != h.agent);
 }
 
 static inline void hold(Claim& c, const Holder& h) {
-    const i32 unseen = h.stores ? h.agent : c.unseen == h.agent ? c.unseen : i32{NOBODY};
+    const i32 unobserved = h.stores                  ? h.agent
+                           : c.unobserved == h.agent ? c.unobserved
+                                                     : i32{NO_AGENT};
     if (c.episode == h.episode) {
         if (c.lane != h.lane) c.lane = SEVERAL;
         c.stores |= h.stores;
-        c.unseen = unseen;
+        c.unobserved = unobserved;
     } else {
         const i64 stored = c.stores ? later(c.stored, c.end) : c.stored;
-        c = {later(c.held, c.end), stored, h.episode, h.end, h.lane, unseen, h.stores};
+        c = {later(c.held, c.end), stored, h.episode, h.end, h.lane, unobserved, h.stores};
     }
 }
