@@ -99,8 +99,7 @@ class StatWord(IntEnum):
 
 
 class ConfigWord(IntEnum):
-    """A system and how it is searched; ORDERED, EAGER and PROMPT are four words each, a bit a
-    buffer."""
+    """A system and how it is searched; ORDERED, EAGER, PROMPT: four words each, a bit a buffer."""
 
     BASE = 0
     """Address of the first line."""

@@ -141,7 +141,8 @@ def small_system(protocol: LoadedProtocol, bounds: Bounds, *, symmetry: bool) ->
     names = tuple(str(each) for each in system.controllers)
     buffers = tuple(system.buffers)
     steady = steady_buffers(description, protocol.info)
-    prompt = {name for name in steady if _kind_of_buffer(name) in noted["mixed"]}
+    machines = {f"{c.MACHINE}{c.version}": c.MACHINE for c in system.controllers}
+    prompt = {name for name in steady if _by_machine(name, machines) in noted["mixed"]}
     found = list(system.buffers.values())
     readers = [buffer.consumer for buffer in found]
     memories = {id(c.memory_request) for c in system.controllers if c.memory_request is not None}
@@ -199,10 +200,10 @@ def _noted(protocol: LoadedProtocol, system: System) -> dict[str, list[str]]:
     return found
 
 
-def _kind_of_buffer(name: str) -> str:
-    """By machine, of a buffer of one controller."""
+def _by_machine(name: str, machines: Mapping[str, str]) -> str:
+    """A buffer as the protocol's text names it. ``machines``: by controller, as in ``name``."""
     controller, _, buffer = name.partition(".")
-    return f"{controller.rstrip('0123456789')}.{buffer}"
+    return f"{machines[controller]}.{buffer}"
 
 
 def _check_fields(protocol: LoadedProtocol, unknown: Sequence[str]) -> None:

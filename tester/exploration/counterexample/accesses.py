@@ -38,7 +38,6 @@ from tester.program.program import (
 )
 
 RUN_KEY: Final = 1
-LEAST_LINE: Final = LINE_BYTES
 _ACTIONS: Final = {"load": LOAD, "store": STORE, "atomic": ATOMIC, "fetch": LOAD}
 
 
@@ -79,7 +78,7 @@ class Layout:
     def line_size(self) -> int:
         """The size of a line with room for all of them."""
         needed = self.words + self.owners * ATOMIC_BYTES
-        return max(LEAST_LINE, 1 << (needed - 1).bit_length())
+        return max(LINE_BYTES, 1 << (needed - 1).bit_length())
 
 
 def layout_of(system: SmallSystem) -> Layout:

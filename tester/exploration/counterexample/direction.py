@@ -157,7 +157,7 @@ class _Channel:
 
 
 class _DirectedBuffer(MessageBuffer):
-    """One that tells its channel of latencies."""
+    """A buffer that gives its channel the latency of each message that is sent."""
 
     __slots__ = ()
 

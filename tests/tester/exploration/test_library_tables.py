@@ -16,7 +16,7 @@ from tester.exploration.exploration import Conclusion, explore
 from tester.exploration.native_search import NativeSearch, Rules, build
 from tester.exploration.native_words import WalkFault
 from tester.exploration.report import Namer
-from tester.exploration.small_system import Bounds, small_system
+from tester.exploration.small_system import Bounds, _by_machine, small_system
 from tests.tester.native.solo import QUEUES, TIMER, load
 
 PARTS = {
@@ -117,6 +117,11 @@ def test_what_is_sent_with_several_latencies_is_not_kept_in_order(
     system = small_system(steady, STORES, symmetry=False)
     assert not system.prompt
     assert "L1Cache0.triggerQueue" in {system.buffers[each] for each in system.ordered}
+
+
+def test_a_buffer_is_known_by_the_machine_of_its_controller() -> None:
+    machines = {"L1Cache0": "L1Cache", "Level21": "Level2"}
+    assert _by_machine("Level21.triggerQueue", machines) == "Level2.triggerQueue"
 
 
 STORED = {

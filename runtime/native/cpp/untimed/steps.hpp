@@ -197,7 +197,7 @@ inline void step(Context& x, const StepRules& rules, Choice choice) {
 // Everything that may be delivered, go off or be woken. Returns how many.
 inline u32 moves(const Context& x, const StepRules& rules, Choice* out, u32 room) {
     u32 count = 0;
-    const u64 only = in_a_tick(x, rules) ? in_a_tick(x, rules) : ~u64{0};
+    const u64 running = in_a_tick(x, rules), only = running ? running : ~u64{0};
     for (u64 awake = x.wakes[0] & only; awake && count < room; awake &= awake - 1)
         out[count++] = {ChoiceKind::WAKE, static_cast<u8>(__builtin_ctzll(awake)), 0, 0};
     x.s->engine.occupied.each([&](u32 slot) {

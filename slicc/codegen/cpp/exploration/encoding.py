@@ -93,8 +93,8 @@ class Refusals:
     ``asserted``: where data are asserted to be equal, so that states have to keep them apart.
     ``prefetchers``: those of machines whose parameters say whether they are used. ``times``: what
     is left out, as it only measures. ``mixed``: buffers to which messages are sent with several
-    latencies. ``timed``: machines, and structures with methods, that
-    assert something of times, which is not judged.
+    latencies. ``timed``: machines, and structures with methods, that assert something of times,
+    which is not judged.
     """
 
     unknown: list[str] = field(default_factory=list)

@@ -48,7 +48,7 @@ enum WalkFault : u64 {
     WALK_MEMORY = 4,
 };
 
-// A system and how it is searched; ORDERED, EAGER and PROMPT are four words each, a bit a
+// A system and how it is searched; ORDERED, EAGER, PROMPT: four words each, a bit a buffer.
 enum ConfigWord : u32 {
     CONFIG_BASE = 0,
     CONFIG_LINES = 1,

@@ -86,5 +86,5 @@ def test_a_message_may_count_when_it_is_sent(tmp_path: Path) -> None:
     ],
     ids=["asserted by another event", "set", "asserted by a function"],
 )
-def test_what_reads_the_count_is_told_of_it(tmp_path: Path, old: str, new: str) -> None:
+def test_a_count_that_is_read_waits_for_the_message(tmp_path: Path, old: str, new: str) -> None:
     assert spent(changed(tmp_path, *COUNTED, (old, new))) == {}
