@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from runtime.native.ctypes_api import Functions, Library, LibraryError
 from runtime.native.plan import MachineShape, Shape
-from runtime.native.toolchain.compiler import Compilation, Compiler, all_flags
+from runtime.native.toolchain.compiler import TIERS, Compilation, Compiler, all_flags
 from runtime.native.toolchain.object_cache import (
     Cache,
     digest_of_files,
@@ -112,8 +112,7 @@ class Recipe:
     """How one object is made: C++ texts by name, which of them is the unit, and the rest.
 
     ``include_roots``: where it includes from, besides this package; ``headers``: a digest of what
-    it includes from elsewhere. ``tier0``: compiled in little time rather than for speed. Each is
-    an object of its own.
+    it includes from elsewhere. ``optimise``: one of `TIERS`. Each is an object of its own.
     """
 
     files: Mapping[str, str]
@@ -121,7 +120,7 @@ class Recipe:
     compiler: Compiler
     defines: Mapping[str, int | str] = field(default_factory=dict)
     headers: str = ""
-    tier0: bool = False
+    optimise: str = TIERS[-1]
     include_roots: tuple[Path, ...] = ()
 
     @cached_property
@@ -133,15 +132,19 @@ class Recipe:
             how.append(processor_tag())
         return key_of(*texts, self.unit, repr(dict(self.defines)), self.headers, *how)
 
-    def at_tier0(self) -> Recipe | None:
-        """The recipe for the meantime; None: none takes less time. Raises ToolchainError."""
-        tier0 = self.for_changes()
-        return None if tier0._flags() == self._flags() else tier0
+    @cached_property
+    def tiers(self) -> tuple[Recipe, ...]:
+        """What a run compiles one after the other: quickly, then better, this one last. One alone
+        if the user has said how to optimise. Raises ToolchainError."""
+        quick = self.for_changes()
+        if quick._flags() == self._flags():
+            return (self,)
+        return quick, *(replace(self, optimise=flag) for flag in TIERS[1:-1]), self
 
     def for_changes(self) -> Recipe:
         """The recipe of an object in which rows can be changed (`runtime.native.row_change`): what
         is not for speed has a look at each transition to spare."""
-        return replace(self, tier0=True, defines={**self.defines, "SLICC_CHANGES": 1})
+        return replace(self, optimise=TIERS[0], defines={**self.defines, "SLICC_CHANGES": 1})
 
     def find(self, cache: Cache) -> Path | None:
         """The object, if it was made before. Raises ToolchainError."""
@@ -160,17 +163,18 @@ class Recipe:
 
         return cache.make(_KIND, self.key, fill) / _OBJECT
 
-    def begin(self, cache: Cache) -> PendingObject:
-        """Start compiling beside us. Raises ToolchainError, OSError."""
+    def begin(self, cache: Cache, idle: bool = False) -> PendingObject:
+        """Start compiling beside us; ``idle``: with what we leave of the processors. Raises
+        ToolchainError, OSError."""
         fresh = cache.begin(_KIND)
         try:
-            compilation = self._start(fresh)
+            compilation = self._start(fresh, idle)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
         return PendingObject(cache, _KIND, self.key, fresh, _OBJECT, compilation)
 
-    def _start(self, directory: Path) -> Compilation:
+    def _start(self, directory: Path, idle: bool = False) -> Compilation:
         write_all(directory, self.files)
         return Compilation(
             self.compiler,
@@ -179,10 +183,11 @@ class Recipe:
             [directory, *self.include_roots, HEADERS],
             self.defines,
             self._flags(),
+            idle,
         )
 
     def _flags(self) -> tuple[str, ...]:
-        return all_flags(self.compiler, self.tier0)
+        return all_flags(self.compiler, self.optimise)
 
 
 def recipe(sources: Sources, clients: Clients, sizes: Sizes, compiler: Compiler) -> Recipe:

@@ -1,12 +1,12 @@
-"""The compiled code of a run: each protocol object in two tiers.
+"""The compiled code of a run: each protocol object in tiers.
 
 An optimised object takes seconds to compile, and the author of an edited protocol wants to see a
-first leg now. So an object that is not in the cache is compiled twice: at tier 0, which takes a
-quarter of the time, while the run waits or does something else (:meth:`Libraries.have`); then
-optimised, by a compiler process beside the legs. A run asks for its object before each leg
-(:meth:`Libraries.__call__`); that is when the optimised one is swapped in. With ``--jobs`` the
-parent alone compiles, and stores what is finished when a leg's result arrives
-(:meth:`Libraries.update`); workers are forks and look into the cache.
+first leg now. So an object that is not in the cache is compiled more than once
+(`runtime.native.toolchain.compiler.TIERS`): at tier 0, while the run waits or does something else
+(:meth:`Libraries.have`); then better and better, by a compiler process beside the legs. A run asks
+for its object before each leg (:meth:`Libraries.__call__`); that is when a better one is swapped
+in, and the next begun. With ``--jobs`` the parent alone compiles, and stores what is finished when
+a leg's result arrives (:meth:`Libraries.update`); workers are forks and look into the cache.
 
 Invariant: which tier a leg runs on changes its time and nothing else.
 """
@@ -21,13 +21,13 @@ from typing import Final
 
 from runtime.native.build import Clients, Recipe, Sizes, Sources, build, loaded, recipe
 from runtime.native.ctypes_api import Library, LibraryError
-from runtime.native.toolchain.compiler import Compiler, ToolchainError, one_line
+from runtime.native.toolchain.compiler import TIERS, Compiler, ToolchainError, one_line
 from runtime.native.toolchain.object_cache import Cache, CacheError
 from runtime.native.toolchain.pending_object import PendingObject
 
 COMPILE_ERRORS: Final = (ToolchainError, CacheError, LibraryError, OSError)
 LARGE_LEG: Final = 1_000_000
-"""A leg of so many lane accesses waits for the optimised object rather than run without."""
+"""A leg of so many lane accesses waits for something better than tier 0."""
 Warn = Callable[[str], None]
 
 
@@ -36,9 +36,9 @@ class NotHere(RuntimeError):
 
 
 class TieredObject:
-    """One object: absent, then at tier 0, then optimised.
+    """One object: absent, then at a tier, then at a better one.
 
-    ``how``: the recipe of the optimised one. ``warn``: called if that one fails to come.
+    ``how``: the recipe of the best one. ``warn``: called if a better one fails to come.
     """
 
     def __init__(self, how: Recipe, clients: Clients, cache: Cache, warn: Warn) -> None:
@@ -46,23 +46,24 @@ class TieredObject:
         self._clients = clients
         self._cache = cache
         self._warn = warn
-        self._first: PendingObject | None = None
-        self._first_how = how
-        self._optimised: PendingObject | None = None
+        self._tier = 0
+        """Of the library."""
+        self._coming: tuple[int, PendingObject] | None = None
+        """What is being compiled, and its tier."""
         self._failed: ToolchainError | None = None
         self.library: Library | None = None
         self.began_on_tier0 = False
 
-    def make(self, optimised: bool) -> None:
-        """The first object, however long it takes; ``optimised``: not at tier 0, unless that is
-        being compiled. Raises what is in COMPILE_ERRORS.
+    def make(self, least: int) -> None:
+        """The first object, however long it takes, at tier ``least`` or better, unless another one
+        is being compiled. Raises what is in COMPILE_ERRORS.
         """
         with self._once():
-            if self._first is None:
-                how = self._first_recipe(optimised)
-                self._take(build(how, self._clients, self._cache), how)
+            if self._coming is None:
+                tier = self._first_tier(least)
+                self._take(build(self._how.tiers[tier], self._clients, self._cache), tier)
             else:
-                self._take_first(self._first.wait)
+                self._take_first(self._coming[1].wait)
 
     def look(self) -> None:
         """Take the first object if it is there; if it has to be compiled, that begins.
@@ -73,16 +74,16 @@ class TieredObject:
             self._look()
 
     def _look(self) -> None:
-        if self._first is not None:
-            self._take_first(self._first.path)
+        if self._coming is not None:
+            self._take_first(self._coming[1].path)
             return
-        how = self._first_recipe(False)
-        if how.find(self._cache) is None:
+        tier = self._first_tier(0)
+        if self._how.tiers[tier].find(self._cache) is None:
             with suppress(OSError):  # where that cannot be written, `make` finds another place
-                self._first, self._first_how = how.begin(self._cache), how
+                self._coming = tier, self._how.tiers[tier].begin(self._cache)
                 self.began_on_tier0 = True
                 return
-        self.make(False)
+        self.make(0)
 
     @contextmanager
     def _once(self) -> Iterator[None]:
@@ -96,84 +97,87 @@ class TieredObject:
             raise
 
     def find(self) -> None:
-        """The object of a worker: the better one of those in the cache."""
-        for how in filter(None, (self._how, self._how.at_tier0())):
+        """The object of a worker: the best one of those in the cache."""
+        for how in reversed(self._how.tiers):
             path = how.find(self._cache)
             if path is not None:
                 if self.library is None or self.library.path != path:
                     self.library = loaded(path, self._clients.load)
                 return
 
-    def update(self, wait: bool = False) -> None:
-        """Swap the optimised object in if it has come; ``wait``: until it has.
+    def update(self, least: int = 0) -> None:
+        """Swap a better object in if it has come; below tier ``least``, wait until it has.
 
         Raises what is in COMPILE_ERRORS if it is the first one that does not come.
         """
-        if self._first is not None:
+        if self.library is None and self._coming is not None:
             self.look()
-        pending = self._optimised
-        if pending is None:
-            return
-        try:
-            path = pending.wait() if wait else pending.path()
-            if path is None:
-                return
-            self.library = loaded(path, self._clients.load)
-        except COMPILE_ERRORS as error:
-            pending.stop()
-            self._refuse(error)
-        self._optimised = None
+        while self.library is not None and self._coming is not None:
+            tier, pending = self._coming
+            try:
+                path = pending.wait() if self._tier < least else pending.path()
+                if path is None:
+                    return
+                self._take(loaded(path, self._clients.load), tier)
+            except COMPILE_ERRORS as error:
+                pending.stop()
+                self._coming = None
+                self._refuse(error)
 
     def close(self) -> None:
         """Store what is finished, else stop its compiler."""
         with suppress(*COMPILE_ERRORS):
             self.update()
-        for pending in filter(None, (self._first, self._optimised)):
-            pending.stop()
-        self._first = self._optimised = None
+        if self._coming is not None:
+            self._coming[1].stop()
+            self._coming = None
 
-    def _first_recipe(self, optimised: bool) -> Recipe:
-        tier0 = self._how.at_tier0()
-        if optimised or tier0 is None or self._how.find(self._cache) is not None:
-            return self._how
-        return tier0
+    def _first_tier(self, least: int) -> int:
+        """The best one in the cache that will do, else the one to be compiled."""
+        last = len(self._how.tiers) - 1
+        least = min(least, last)
+        for tier in range(last, least - 1, -1):
+            if self._how.tiers[tier].find(self._cache) is not None:
+                return tier
+        return least
 
     def _take_first(self, arrival: Callable[[], Path | None]) -> None:
-        assert self._first is not None
+        assert self._coming is not None
+        tier, pending = self._coming
         try:
             path = arrival()
             if path is None:
                 return
             library = loaded(path, self._clients.load)
         except COMPILE_ERRORS as error:
-            self._first.stop()
-            self._first = None
+            pending.stop()
+            self._coming = None
             if not isinstance(error, OSError):
                 raise
-            self.make(False)
+            self.make(0)
             return
-        self._first = None
-        self._take(library, self._first_how)
+        self._take(library, tier)
 
-    def _take(self, library: Library, how: Recipe) -> None:
-        """Have an object made so; if there is a better one, begin to compile that."""
-        self.library = library
-        if how == self._how:
+    def _take(self, library: Library, tier: int) -> None:
+        """Have an object of a tier; if there is a better one, begin to compile that."""
+        self.library, self._tier, self._coming = library, tier, None
+        if tier == len(self._how.tiers) - 1:
             return
-        self.began_on_tier0 = True
+        self.began_on_tier0 |= tier == 0
         try:  # not before: on a small machine the two would slow each other down
-            self._optimised = self._how.begin(self._cache)
+            better = self._how.tiers[tier + 1].begin(self._cache, idle=tier > 0)
+            self._coming = tier + 1, better
         except COMPILE_ERRORS as error:
             self._refuse(error)
 
     def _refuse(self, error: Exception) -> None:
-        self._warn(f"the run continues with unoptimised code: {one_line(error)}")
+        self._warn(f"the run continues with code that is less optimised: {one_line(error)}")
 
 
 class Libraries:
     """The objects of one protocol for one kind of clients by sizes, each made when first needed.
 
-    ``optimised``: tier 0 will not do. ``warn``: see :class:`TieredObject`.
+    ``optimised``: only the best tier will do. ``warn``: see :class:`TieredObject`.
     """
 
     def __init__(
@@ -203,13 +207,10 @@ class Libraries:
         if os.getpid() != self._owner:
             wanted.find()
         else:
-            large = accesses >= LARGE_LEG
+            least = len(TIERS) - 1 if self._optimised else int(accesses >= LARGE_LEG)
             if wanted.library is None:
-                wanted.make(self._optimised or large)
-            elif not large:
-                wanted.update()
-            if large:
-                wanted.update(wait=True)
+                wanted.make(least)
+            wanted.update(least)
         if wanted.library is None:
             raise NotHere(f"no object for {sizes}")
         return wanted.library

@@ -40,9 +40,10 @@ FOR_CLANG: Final = ("-nostdlib++", "-fno-sanitize=undefined")
 have to compile, and unoptimised code that stops the process at a doubt is not for us."""
 FOR_WATCHED: Final = ("-DSLICC_INVARIANTS",)
 """What an object with sanitizers is compiled with further, on any compiler."""
-_TIER0: Final = "-O0"
-"""For the object that runs until the optimised one is there: a quarter of the time to compile, and
-slower by far less than the rest of a short leg takes."""
+TIERS: Final = ("-O0", "-O1", "-O3")
+"""How the objects of a run are optimised, in the order in which they come. The first takes a fifth
+of the last one's time to compile and makes legs three times as slow; the second takes half of it,
+and legs hardly feel the difference."""
 
 TIME_LIMIT: Final = 300.0
 """Seconds that one compilation may take; ``SLICC_COMPILE_SECONDS`` says otherwise."""
@@ -59,6 +60,7 @@ _READ_BYTES: Final = 1 << 20
 _MAX_PRINTED_BYTES: Final = 1 << 26
 """A compiler that prints more is stopped."""
 _POLL_SECONDS: Final = 0.1
+_LEAST_PRIORITY: Final = 19
 _FULL: Final = "No space left on device"
 
 
@@ -141,7 +143,9 @@ class Compilation:
         include: Sequence[Path],
         defines: Mapping[str, int | str],
         flags: Sequence[str],
+        idle: bool = False,
     ) -> None:
+        """``idle``: it takes what others leave of the processors."""
         command = [*compiler.command, *flags]
         command += [f"-D{name}={value}" for name, value in defines.items()]
         command += [f"-I{directory}" for directory in include]
@@ -153,6 +157,8 @@ class Compilation:
         self._scratch = Path(tempfile.mkdtemp(prefix=".scratch-", dir=output.parent))
         try:
             self._process = _Process(command, limit, str(compiler), self._scratch)
+            if idle:
+                self._process.yield_to_others()
         except BaseException:
             shutil.rmtree(self._scratch, ignore_errors=True)
             raise
@@ -189,10 +195,10 @@ class Compilation:
         shutil.rmtree(self._scratch, ignore_errors=True)
 
 
-def all_flags(compiler: Compiler, tier0: bool = False) -> tuple[str, ...]:
+def all_flags(compiler: Compiler, optimise: str = TIERS[-1]) -> tuple[str, ...]:
     """Ours for such a compiler, then those of ``$SLICC_CXXFLAGS``. Raises ToolchainError.
 
-    ``tier0``: for compiling in little time, unless the user has said how to optimise.
+    ``optimise``: of `TIERS`, unless the user has said how.
     """
     said = os.environ.get("SLICC_CXXFLAGS", "")
     try:
@@ -202,8 +208,8 @@ def all_flags(compiler: Compiler, tier0: bool = False) -> tuple[str, ...]:
     watched = any(flag.startswith("-fsanitize") for flag in own)
     further = FOR_WATCHED if watched else FOR_CLANG if compiler.is_clang else ()
     ours: tuple[str, ...] = (*FLAGS, *further)
-    if tier0 and not any(flag.startswith("-O") for flag in own):
-        ours = tuple(_TIER0 if flag.startswith("-O") else flag for flag in ours)
+    if not any(flag.startswith("-O") for flag in own):
+        ours = tuple(optimise if flag.startswith("-O") else flag for flag in ours)
     return (*ours, *own)
 
 
@@ -231,8 +237,9 @@ def _version(command: Sequence[str], called: str) -> str:
 class _Process:
     """A command under way, ``called`` so in errors, for ``limit`` seconds at most.
 
-    It has a session of its own, so that an interrupt at the terminal is for us to pass on, and
-    prints into a file without a name, so that what it leaves running holds no pipe of ours.
+    It has a group of its own, so that an interrupt at the terminal is for us to pass on, in our
+    session, in which priorities are compared, and prints into a file without a name, so that what
+    it leaves running holds no pipe of ours.
     ``scratch``: its place for temporary files. Raises ToolchainError.
     """
 
@@ -251,11 +258,16 @@ class _Process:
                 stdin=subprocess.DEVNULL,
                 stdout=self._file,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                process_group=0,
                 env=None if scratch is None else {**os.environ, "TMPDIR": str(scratch)},
             )
         except OSError as error:
             raise ToolchainError(f"{called} cannot be run: {error.strerror or error}") from None
+
+    def yield_to_others(self) -> None:
+        """Take what others leave of the processors, and so what it starts."""
+        with suppress(OSError, AttributeError):  # it has ended, or there are no priorities
+            os.setpriority(os.PRIO_PGRP, self._process.pid, _LEAST_PRIORITY)
 
     def status(self) -> int | None:
         """The exit status of the process; None: it still works. Raises ToolchainError if it had to
