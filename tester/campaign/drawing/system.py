@@ -58,7 +58,13 @@ class Systems:
         changes |= assignments(drawn, self._protocol.info, whole)
         defects = [one_way(each, prng) for each in self._avoided]
         changes |= avoided(defects, base, whole)
-        changes |= self._options.assignments
+        # Agents that are away in this leg have no fields to be set.
+        gone = tuple(f"agents.{name}." for name in away)
+        changes |= {
+            path: value
+            for path, value in self._options.assignments.items()
+            if not path.startswith(gone)
+        }
         shaped = base.override(changes)
         completed = complete(shaped, self._protocol.info)
         later = limited_resources.limits(shape, self._protocol.info, completed)

@@ -35,6 +35,14 @@ def test_systems_of_legs_are_complete(name: str) -> None:
             assert complete(description, protocol.info) == description
 
 
+def test_fields_of_agents_are_set_in_the_legs_that_have_them(mi: LoadedProtocol) -> None:
+    fixed = {"agents.dma.without": ["stores"]}
+    campaign = Campaign(mi, Options(1, 1 << 20, leg_episodes=5, assignments=fixed))
+    engines = [campaign.plan(number).leg.description.agents.get("dma") for number in range(20)]
+    assert None in engines
+    assert {engine.without for engine in engines if engine is not None} == {("stores",)}
+
+
 def test_a_leg_says_what_was_built_and_what_applies_to_it(mi: LoadedProtocol) -> None:
     fixed = {
         "units": 3,
