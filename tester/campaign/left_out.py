@@ -75,6 +75,7 @@ _TIMING: Final[Mapping[str, Mapping[str, object]]] = {
 _CAN_DO_WITHOUT: Final = (
     ("ahead", ("cpu",), "loads ahead of older ones"),
     ("flush", ("cpu",), "flushes"),
+    ("partial", ("dma",), "stores of less than a line"),
     ("stores", ("dma",), "stores"),
 )
 """Abilities of agents, whose they are, and what they are called."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from runtime.description import SystemDescription
 from runtime.description.inference import COALESCERS
+from runtime.description.inference import DMA as DMA_SEQUENCER
 from runtime.prng import initial_byte
 from runtime.system.system import agent_places
 from slicc.text.lazy_dataclass import dataclass
@@ -125,12 +126,14 @@ def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], li
     Raises ConfigError when no agent can make fetch-adds: then nothing could be handed over.
     """
     places = agent_places(description)
-    fetching = {name for name, requester in description.requesters.items() if requester.fetch}
-    groups = {
-        name
-        for name, group in description.agents.items()
-        if group.requester in fetching or "stores" in group.without
-    }
+    requesters = description.requesters
+    groups = set()
+    for name, group in description.agents.items():
+        requester = requesters[group.requester]
+        # No other requester takes a whole line at once.
+        never_whole = "partial" in group.without and requester.class_name != DMA_SEQUENCER
+        if requester.fetch or "stores" in group.without or never_whole:
+            groups.add(name)
     if not any(place.kind != DMA and place.group not in groups for place in places):
         file, line = description.origin.place(("agents",))
         place = f"{file}:{line}: " if line else ""

@@ -317,7 +317,7 @@ def _agents(
             kind,
             fetches=known[place.group].instructions,
             flushes=known[place.group].flush,
-            stores="stores" not in group.without,
+            stores={"stores", "partial"}.isdisjoint(group.without),  # locations are parts of lines
         )
         usual = ("load", "store") if kind == "dma" else operations.DEFAULT[kind]
         could |= able

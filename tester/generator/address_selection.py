@@ -41,6 +41,8 @@ class Block:
     number: IntArray
     """Within its episode."""
     is_store: BoolArray
+    whole_line: BoolArray
+    """It will take the whole line of its location."""
     kind_of_size: IntArray
     """Index into SIZES."""
     first: IntArray
@@ -90,6 +92,8 @@ class _Draws(NamedTuple):
     """A word: to which one."""
     inner: int
     """A word: where it goes inside of its location."""
+    whole_line: bool
+    """It will take the whole line of its location."""
 
 
 class _Lane(NamedTuple):
@@ -121,6 +125,7 @@ class AddressSelector:
         self._line_start: Final = _line_starts(places)
         self._sizes: Final[list[int]] = places.location_size.tolist()
         self._addresses: Final[list[int]] = places.location_address.tolist()
+        self._is_whole: Final[list[bool]] = unaligned.is_whole.tolist()
         self._group_first: Final[list[int]] = places.group_first.tolist()
 
     def select(self, block: Block) -> Selected:
@@ -188,6 +193,7 @@ class AddressSelector:
             return None
         location, other = stored
         suits = other != holder.agent and self._sizes[location] >= 1 << size
+        suits &= self._is_whole[location] or not drawn.whole_line
         return location if suits and self._claims[location].agrees(holder) else None
 
     def _free(self, group: int, drawn: _Draws, holder: Holder) -> int | None:
@@ -196,6 +202,8 @@ class AddressSelector:
         for index in drawn.attempts if drawn.choices else ():
             claim = self._claims[first + index]
             if not claim.is_free(holder):
+                continue
+            if drawn.whole_line and not self._is_whole[first + index]:
                 continue
             if not drawn.any_location or claim.is_preferred(holder):
                 return first + index
@@ -237,6 +245,7 @@ class AddressSelector:
             own.percent(picks.identity * 2, 50),
             own.words(picks.identity * 2 + 1),
             slots.words(picks.identity * 2),
+            block.whole_line[picks.action],
         )
         tried = zip(*(each.tolist() for each in attempts))
         return list(map(_Draws, tried, *(each.tolist() for each in columns)))

@@ -27,7 +27,7 @@ from tester.generator.native_loops import (
     work,
 )
 from tester.program.address_map import LAYOUTS, build_map
-from tester.program.program import DTYPES, Program
+from tester.program.program import DTYPES, MAX_ACCESS_BYTES, Program
 
 BLOCK_SLOTS: Final = 1 << 16
 BLOCK_EPISODES: Final = 1024
@@ -49,6 +49,15 @@ def adders_with_others(config: GeneratorConfig) -> list[bool]:
     groups = config.isolation_groups or (0,) * len(agents)
     others = {group for a, group in zip(agents, groups) if a.adds and a.kind != "gpu"}
     return [a.kind == "gpu" and group in others for a, group in zip(agents, groups)]
+
+
+def stores_whole_lines(config: GeneratorConfig) -> list[bool]:
+    """By agent: whether it stores nothing but whole lines."""
+    rows = zip(config.agents, config.all_abilities())
+    return [
+        able.whole_lines and agent.lanes == 1 and able.longest > MAX_ACCESS_BYTES
+        for agent, able in rows
+    ]
 
 
 class CompiledGenerator:
@@ -162,10 +171,11 @@ class CompiledGenerator:
 def _agents(config: GeneratorConfig) -> bytearray:
     """A record of each agent, as the compiled code has it."""
     groups = config.isolation_groups or (0,) * len(config.agents)
-    rows = zip(config.agents, groups, config.all_abilities(), adders_with_others(config))
+    abilities, wides = config.all_abilities(), adders_with_others(config)
+    rows = zip(config.agents, groups, abilities, stores_whole_lines(config), wides)
     made: dict[tuple[object, ...], bytes] = {}
     records = bytearray()
-    for agent, group, able, wide in rows:
+    for agent, group, able, whole, wide in rows:
         alike = agent.kind, agent.lanes, group, id(able), wide  # most agents are like others
         record = made.get(alike)
         if record is None:
@@ -179,13 +189,14 @@ def _agents(config: GeneratorConfig) -> bytearray:
                 agent.kind == "gpu",
                 able.instructions,
                 able.longest if agent.lanes == 1 else 0,
+                whole,
                 wide,
             )
         records += record
     return records
 
 
-_AGENT: Final = Struct("10q")
+_AGENT: Final = Struct("11q")
 _DTYPES: Final = {name: np.dtype(kind) for name, kind in DTYPES.items()}
 _settings_of: Final = attrgetter(*(name for name, _ in Settings._fields_[6:]))
 

@@ -60,6 +60,8 @@ class Abilities:
     longest: int = 0
     """Bytes of its longest access at any place; 0: it keeps to aligned locations. If there are more
     than MAX_ACCESS_BYTES, it may reach over several lines."""
+    whole_lines: bool = False
+    """It stores nothing but whole lines, if it is an engine."""
 
     @staticmethod
     def of_kind(kind: str) -> Abilities:

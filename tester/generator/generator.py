@@ -26,6 +26,7 @@ from tester.generator.compiled_generator import (
     CompiledGenerator,
     adders_with_others,
     block_episodes,
+    stores_whole_lines,
 )
 from tester.generator.config import EPISODES
 from tester.generator.config import GeneratorConfig as GeneratorConfig
@@ -77,6 +78,7 @@ class Generator:
         able = config.all_abilities()
         self._flushes: BoolArray = np.array([a.flush for a in able], np.bool_)
         self._plain: BoolArray = np.array([a.plain for a in able], np.bool_)
+        self._whole_lines: BoolArray = np.array(stores_whole_lines(config), np.bool_)
         kinds = np.array([a.kind for a in config.agents])
         self._wavefronts: BoolArray = np.asarray(kinds == "gpu")
         self._fetches: BoolArray = np.array([a.instructions for a in able], np.bool_)
@@ -163,9 +165,12 @@ class Generator:
         kind, op, quiet = self._operations(table, action, episode, is_store, kind_of_size)
         scope |= quiet
         episode_scope = self._atomic_scope(table)
-        drawn = Drawn(action, episode, table.agent[episode], kind)
+        whole_line = is_store & self._whole_lines[table.agent][episode]
+        drawn = Drawn(action, episode, table.agent[episode], kind, whole_line)
         shaping = self._unaligned.shaping(drawn, episode_scope)
-        block = Block(table, action, number, is_store, kind_of_size, first, group, shaping)
+        block = Block(
+            table, action, number, is_store, whole_line, kind_of_size, first, group, shaping
+        )
         selected = self._selector.select(block)
         rows = self._unaligned.rows(selected.address, SIZES[kind_of_size], selected.shapes)
         at = rows.action

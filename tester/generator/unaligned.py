@@ -63,6 +63,8 @@ class Drawn:
     episode: IntArray
     agent: IntArray
     kind: ByteArray
+    whole_line: BoolArray
+    """It takes its whole line, which is its own to touch (`Unaligned.is_whole`)."""
 
 
 class Rows(NamedTuple):
@@ -109,14 +111,21 @@ class Unaligned:
         isolation = group % (max(config.isolation_groups, default=0) + 1)
         self._of_group = _runs(address, end, group)
         self._of_isolation = _runs(address, end, isolation)
+        first_own, end_own = map(np.array, self._of_isolation)
+        line = address & -self._line_size
+        self.is_whole: BoolArray = np.zeros(len(order), np.bool_)
+        """[C] whether every byte of the location's line is of its isolation group."""
+        self.is_whole[order] = (first_own <= line) & (line + self._line_size <= end_own)
 
     def shaping(self, drawn: Drawn, episode_scope: ByteArray) -> dict[int, Shaping]:
         """Which actions get another shape."""
         longest = self._longest[drawn.agent]
-        if not self._percent or not longest.any():
+        whole_line = drawn.whole_line
+        if not longest.any() or not (self._percent or whole_line.any()):
             return {}
         chosen = self._shape_rng.percent(drawn.action, self._percent) & (longest > 0)
-        at = np.flatnonzero(chosen & (drawn.kind != ATOMIC))
+        at = np.flatnonzero((chosen | whole_line) & (drawn.kind != ATOMIC))
+        whole_line = whole_line[at]
         rng, name, longest = self._rng, drawn.action[at] * 8, longest[at]
         bits = np.ceil(np.log2(longest)).astype(np.int64)
         bits = np.where(rng.percent(name, 50), 2 + rng.below(name + 1, bits - 1), bits)
@@ -126,12 +135,12 @@ class Unaligned:
         whole &= self._line_size <= MAX_TRANSFER_BYTES // 4
         bare = episode_scope[drawn.episode[at]] & BARE > 0
         columns = (
-            length,
-            rng.below(name + 3, length),
-            whole,
+            np.where(whole_line, 1, length),
+            np.where(whole_line, 0, rng.below(name + 3, length)),
+            whole | whole_line,
             inside,
             self._adds[drawn.agent[at]] & ~bare,
-            rng.percent(name + 5, _INSIST_PERCENT) & ~inside,
+            whole_line | (rng.percent(name + 5, _INSIST_PERCENT) & ~inside),
         )
         return dict(zip(at.tolist(), map(Shaping, *(each.tolist() for each in columns))))
 

@@ -147,6 +147,7 @@ def abilities(
             and requester.invalidates is None,
             instructions=processor and "instructions" not in group.without and known.fetches,
             longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
+            whole_lines="partial" in group.without,
         )
     return found
 

@@ -11,7 +11,7 @@ import pytest
 from runtime.native.toolchain.object_cache import user_cache
 from runtime.prng import Prng
 from tester.errors import ConfigError
-from tester.generator.config import BYTES, CHECKS
+from tester.generator.config import BYTES, CHECKS, GeneratorConfig
 from tester.generator.generator import generate, generate_program
 from tester.generator.native_loops import CompiledLoops, load_loops, loops_recipe
 from tester.profiles import profiles
@@ -19,6 +19,7 @@ from tester.program.address_map import LAYOUTS, MapConfig
 from tester.program.program import CONTINUES
 from tests.compiling import ROOT, STRICT, WARNINGS, compile_unit, compiler
 from tests.sampling import sampled
+from tests.tester.generator.test_unaligned import WHOLE_LINES
 from tests.tester.programs import CONFIGS
 
 
@@ -50,8 +51,9 @@ def test_several_blocks_are_the_same(loops: CompiledLoops) -> None:
     assert all(one.equals(two) for one, two in zip(with_arrays, with_loops, strict=True))
 
 
-def test_accesses_of_any_size_are_the_same(loops: CompiledLoops) -> None:
-    config = replace(CONFIGS["unaligned"], episodes=2600)
+@pytest.mark.parametrize("config", [CONFIGS["unaligned"], WHOLE_LINES])
+def test_accesses_of_any_size_are_the_same(config: GeneratorConfig, loops: CompiledLoops) -> None:
+    config = replace(config, episodes=2600)
     with_arrays = list(generate(config, Prng(6)))
     with_loops = list(generate(config, Prng(6), loops))
     assert len(with_arrays) > 2

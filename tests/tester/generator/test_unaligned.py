@@ -33,6 +33,19 @@ from tests.tester.programs import CONFIGS, cpu, engines
 Array = np.ndarray[Any, Any]
 
 
+WHOLE_LINES = GeneratorConfig(
+    CONFIGS["unaligned"].agents,
+    400,
+    MapConfig(2, None, lines=9),
+    tuple(
+        replace(able, whole_lines=agent.kind == "dma")
+        for able, agent in zip(CONFIGS["unaligned"].all_abilities(), CONFIGS["unaligned"].agents)
+    ),
+    unaligned_percent=30,
+    chase_percent=30,
+)
+
+
 def drawn(seed: int = 1) -> Program:
     return generate_program(CONFIGS["unaligned"], Prng(seed))
 
@@ -89,6 +102,23 @@ def test_transfers_reach_over_lines() -> None:
     assert any((address & 63) + size > 128 for address, size in transfers)
     assert any(address & 63 and size > 64 for address, size in transfers)
     assert any(not (address | size) & 63 for address, size in transfers)
+
+
+def test_engines_that_store_whole_lines_store_nothing_else() -> None:
+    """What others do, and what engines load, are lines as rarely as ever."""
+    program = generate_program(WHOLE_LINES, Prng(1))
+    assert verify(program) == []
+    stored, others = [], []
+    for episode in range(program.episodes):
+        agent = program.agents[int(program.episode_thread[episode])]
+        for request in read_episode(program, episode, Role.ACTION).actions:
+            own = agent.kind == "dma" and request.kind == AccessKind.STORE
+            (stored if own else others).append((request.addresses[0] & 63, request.size))
+    assert set(stored) == {(0, 64)}
+    assert len(stored) > 50
+    assert len(set(others)) > 100
+    limited = replace(WHOLE_LINES, unaligned_percent=0)
+    assert (generate_program(limited, Prng(1)).action_scope & CONTINUES).any()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -251,6 +281,32 @@ kind = "dma"
 """
 
 
+def _stores_of_engines(campaign: Campaign, legs: int) -> list[tuple[int, int]]:
+    """(offset in the line, bytes) of the stores of engines, all of whose legs pass."""
+    found = []
+    for number in range(legs):
+        leg = campaign.plan(number).leg
+        _, finding = campaign.run_leg(leg)
+        assert finding is None, finding.headline
+        for episode in range(leg.program.episodes):
+            agent = leg.program.agents[int(leg.program.episode_thread[episode])]
+            actions = read_episode(leg.program, episode, Role.ACTION).actions
+            found += [
+                (request.addresses[0] & 63, request.size)
+                for request in actions
+                if request.kind == AccessKind.STORE and agent.name.startswith(("dma", "io"))
+            ]
+    return found
+
+
+def test_engines_without_partial_stores_store_whole_lines() -> None:
+    without = {"agents.dma.without": ["partial"]}
+    options = Options(1, 1 << 20, leg_episodes=40, assignments=without)
+    stored = _stores_of_engines(Campaign(load_protocol("MI"), options), 12)
+    assert set(stored) == {(0, 64)}
+    assert len(stored) > 20
+
+
 def test_a_device_with_the_requester_of_a_processor_keeps_to_a_line(tmp_path: Path) -> None:
     text = (Path(protocols.__file__).parent / "MSI.toml").read_text(encoding="utf-8")
     system = tmp_path / "devices.toml"
@@ -264,3 +320,7 @@ def test_a_device_with_the_requester_of_a_processor_keeps_to_a_line(tmp_path: Pa
         assert finding is None, finding.headline
         of_devices += [size for kind, _, size in accesses(leg.program) if kind == "dma"]
     assert 8 < max(of_devices) <= 16
+    assert _stores_of_engines(campaign, 4)
+    system.write_text(text + DEVICES + 'without = ["partial"]\n', encoding="utf-8")
+    campaign = Campaign(load_protocol("MSI", system=system), Options(1, 1 << 20, leg_episodes=20))
+    assert _stores_of_engines(campaign, 4) == [], "none that it can make is one of a line"

@@ -30,6 +30,7 @@ struct Selection {
     const i64* reach;  // [groups * 4]
     const u8* location_size;
     const i64* line_start;
+    const u8* is_whole;  // see ByteRow
     // who holds its locations
     Claim* claim;
     // of the present episode: its actions' habits; what each lane has so far, and stores to: how many, and
@@ -47,7 +48,12 @@ struct Pick {
     i64 choices;  // how many locations of the group it may choose from
     i64 size;     // index: 1, 2, 4 or 8 bytes
     Holder holder;
+    bool whole_line;  // it will take the whole line of its location
 };
+
+static inline bool may_go(const Selection& s, const Pick& p, i64 location) {
+    return !p.whole_line || s.is_whole[location];
+}
 
 static inline i64 action_name(const Selection& s, i64 episode, i64 number) {
     return shifted(s.identity[episode], NAME_LENGTH_BITS) | number;
@@ -117,7 +123,7 @@ static inline i64 free_location(const Selection& s, const Pick& p, i64 episode, 
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         if (attempt) index = draw_below(s.attempt_key[attempt], p.identity, p.choices);
         const Claim& claim = s.claim[first + index];
-        if (!is_free(claim, p.holder)) continue;
+        if (!is_free(claim, p.holder) || !may_go(s, p, first + index)) continue;
         if (!any_location || is_preferred(claim, p.holder)) return first + index;
         if (found < 0) found = first + index;
     }

@@ -34,7 +34,7 @@ static inline i64 target_of(const LatestStores& l, const Selection& s, const Pic
     const Stored latest = l.store[p.group * REACH + place % REACH];
     const bool suits = (latest.agent != p.holder.agent) &
                        (s.location_size[latest.location] >= 1 << p.size) &
-                       agrees(s.claim[latest.location], p.holder);
+                       may_go(s, p, latest.location) & agrees(s.claim[latest.location], p.holder);
     return suits ? latest.location : -1;
 }
 

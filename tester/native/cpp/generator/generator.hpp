@@ -12,8 +12,9 @@
 // What an agent is and can do: see AgentSpec and Abilities.
 struct Agent {
     i64 lanes, isolation, stores, adds, flushes, plain, wavefront, fetches;
-    i64 longest;  // 0: its accesses are locations
-    i64 wide;     // it adds to the words of agents outside of its GPU
+    i64 longest;      // 0: its accesses are locations
+    i64 whole_lines;  // it stores nothing else
+    i64 wide;         // it adds to the words of agents outside of its GPU
 };
 
 struct Settings {
@@ -202,6 +203,7 @@ static inline bool take_selection(const Drawing& d, const Timetable& table, cons
          d.map.reach,
          d.map.location_size,
          d.map.line_start,
+         nullptr,
          room.take<Claim>(d.map.locations),
          room.take<Habit>(longest),
          {room.take<i32>(d.lanes), room.take<i32>(d.lanes)},
@@ -230,8 +232,9 @@ struct Shapes {
 // False: too little room.
 static inline bool take_shapes(const Drawing& d, const Actions& a, Room& room, Shapes& shapes) {
     bool any = false;
-    for (i64 t = 0; t < d.agents; t++) any |= d.agent[t].longest > 0;
-    any &= d.settings.unaligned_percent > 0;
+    for (i64 t = 0; t < d.agents; t++)
+        any |=
+            d.agent[t].longest > 0 && (d.settings.unaligned_percent > 0 || d.agent[t].whole_lines);
     shapes.count = 0;
     shapes.which = room.take<i32>(a.count);
     shapes.shape = any ? room.take<Shape>(a.count) : nullptr;
@@ -248,12 +251,15 @@ static inline void draw_shape(const Drawing& d, const Timetable& table, const Ac
                               u8 episode_scope, const Holder& holder, Claim* claim,
                               Shapes& shapes) {
     const Agent& agent = d.agent[table.agent[a.episode[i]]];
-    if (!draw_percent(FORKED(d.key, "shape"), a.name[i], d.settings.unaligned_percent)) return;
+    const bool whole_line = a.is_store[i] && agent.whole_lines;
+    if (!whole_line &&
+        !draw_percent(FORKED(d.key, "shape"), a.name[i], d.settings.unaligned_percent))
+        return;
     u8 kind, op, bits;
     draw_operation(d, table, a, i, kind, op, bits);
     if (kind == ATOMIC_KIND) return;
     const bool by_group = agent.adds && !(episode_scope & BARE);
-    const Shaping asked{a.name[i], a.address[i * d.lanes], agent.longest, by_group};
+    const Shaping asked{a.name[i], a.address[i * d.lanes], agent.longest, by_group, whole_line};
     shapes.which[i] = (i32)shapes.count;
     shapes.shape[shapes.count++] =
         grown(shapes.row, FORKED(d.key, "unaligned"), asked, holder, claim);
@@ -279,7 +285,8 @@ static inline void select_addresses(const Drawing& d, const Timetable& table, i6
                             choices,
                             a.size[i],
                             {table.identity[e], table.start[e], table.hold[e], table.agent[e],
-                             (i32)lane, a.is_store[i] != 0}};
+                             (i32)lane, a.is_store[i] != 0},
+                            a.is_store[i] && d.agent[agent].whole_lines};
             i64 location = targets ? target_of(latest, s, pick) : -1;
             const bool targeted = location >= 0;
             if (!targeted) location = free_location(s, pick, e, i - a.first[e]);
@@ -405,9 +412,10 @@ static inline i64 draw_chunk(Drawing& d) {
     if (!take_actions(d, table, room, a)) return TOO_LITTLE_ROOM;
     Selection selection;
     LatestStores latest;
-    Shapes shapes;
+    Shapes shapes{};
     if (!take_selection(d, table, a, room, selection, latest) || !take_shapes(d, a, room, shapes))
         return TOO_LITTLE_ROOM;
+    selection.is_whole = shapes.row.is_whole;
     draw_groups(d, table, group);
     for (i64 e = 0; e < d.episodes; e++) {
         scope[e] = episode_scope(d, table, e);

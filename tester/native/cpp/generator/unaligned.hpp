@@ -22,6 +22,7 @@ struct ByteRow {
     i64* group_end;
     i64* isolation_first;
     i64* isolation_end;
+    u8* is_whole;  // by location: whether every byte of its line is of its isolation group
 };
 
 // The bytes of an access that gets another shape.
@@ -30,11 +31,12 @@ struct Shape {
 };
 
 // What is asked of it. `longest`: bytes it may have; more than MAX_ACCESS_BYTES: an engine's, over several
-// lines. `by_group`: it stays within its group, as its episode makes fetch-adds.
+// lines. `by_group`: it stays within its group, as its episode makes fetch-adds. `whole_line`: it takes its
+// line, which is whole.
 struct Shaping {
     i64 name;  // counters for random numbers
     i64 address, longest;
-    bool by_group;
+    bool by_group, whole_line;
 };
 
 // `label`: the group of each location, in the order of addresses.
@@ -65,6 +67,7 @@ static inline bool make_byte_row(const AddressMap& map, i64 groups, i64 isolatio
     row.group_end = room.take<i64>(locations);
     row.isolation_first = room.take<i64>(locations);
     row.isolation_end = room.take<i64>(locations);
+    row.is_whole = room.take<u8>(locations);
     i32* label = room.take<i32>(locations);
     i32* group = room.take<i32>(locations);
     i32* at = room.zeros<i32>(map.lines * line_size);
@@ -87,6 +90,11 @@ static inline bool make_byte_row(const AddressMap& map, i64 groups, i64 isolatio
     note_runs(row, label, row.group_first, row.group_end);
     for (i64 i = 0; i < locations; i++) label[i] = (i32)(label[i] % isolation_groups);
     note_runs(row, label, row.isolation_first, row.isolation_end);
+    for (i64 i = 0; i < locations; i++) {
+        const i64 start = row.address[i] & -line_size;
+        row.is_whole[row.location[i]] =
+            row.isolation_first[i] <= start && start + line_size <= row.isolation_end[i];
+    }
     return true;
 }
 
@@ -99,6 +107,7 @@ static inline i64 location_from(const ByteRow& row, i64 address) {
 // What an access has if all is free, within what it may touch at all. `own`: its location, of the row.
 static inline Shape wanted_shape(const ByteRow& row, u64 key, const Shaping& s, i64 own) {
     const i64 name = word(s.name, 8, 0), size = row.line_size;
+    if (s.whole_line) return {s.address & -size, (s.address & -size) + size};
     i64 bits = 0;
     while ((i64)1 << bits < s.longest) bits++;
     const bool is_short = draw_percent(key, name, 50);
@@ -129,7 +138,8 @@ static inline Shape grown(const ByteRow& row, u64 key, const Shaping& s, const H
     const i64 own = location_from(row, s.address + 1) - 1;
     Shape shape = wanted_shape(row, key, s, own);
     const bool insists =
-        s.longest > MAX_ACCESS_BYTES && draw_percent(key, word(s.name, 8, 5), INSIST_PERCENT);
+        s.whole_line ||
+        (s.longest > MAX_ACCESS_BYTES && draw_percent(key, word(s.name, 8, 5), INSIST_PERCENT));
     const auto takes = [&](i64 at) {
         Claim& its = claim[row.location[at]];
         if (!insists && !is_free(its, holder)) return false;
