@@ -21,8 +21,12 @@ from tester.errors import ConfigError
 from tester.profiles.machine_roles import EVICTIONS_PARAMETER, Roles, find_roles
 
 _OWN_STEPS: Final = frozenset({"count", "sets", "ways"})
-_RELIED_ON: Final = frozenset({EVICTIONS_PARAMETER})
-"""What processors must be able to rely on: without it a right protocol fails as well."""
+_RELIED_ON: Final = frozenset({EVICTIONS_PARAMETER, "ordered"})
+"""What processors and machines must be able to rely on: without it a right protocol fails, too."""
+
+_ORDER: Final = frozenset({("network", "kind"), ("network", "bus")})
+"""How messages pass each other, with every ``ordered``: no profile draws it, so a leg has it for
+its protocol's sake."""
 
 _Sizes = tuple[frozenset[str], tuple[tuple[str, object], ...]]
 _Setting = tuple[tuple[str, ...], object]
@@ -101,7 +105,7 @@ class UsualSystems:
         return [
             (path, value)
             for path, value in _differences(mine, theirs)
-            if path not in kept and path[-1] not in _OWN_STEPS | _RELIED_ON
+            if path not in kept | _ORDER and path[-1] not in _OWN_STEPS | _RELIED_ON
         ]
 
 

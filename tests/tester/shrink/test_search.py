@@ -192,3 +192,18 @@ def test_shrinking_leaves_evictions_said(tmp_path: Path) -> None:
     settings = [path for leg in legs for path, _ in usual.settings(leg.description)]
     assert settings
     assert not [path for path in settings if path[-1] == "send_evictions"]
+
+
+def test_the_order_of_networks_is_kept(two_owners: Failing) -> None:
+    """Whoever says that messages keep an order has a protocol that needs it."""
+    usual = UsualSystems(two_owners.protocol)
+    said = {
+        "network.kind": "bus",
+        "network.bus": [0],
+        "network.ordered": True,
+        "machine.L1Cache.buffer.forwardToCache.ordered": True,
+        "memory.latency": 7,
+    }
+    described = two_owners.leg.description.override(said)
+    added = {*usual.settings(described)} - {*usual.settings(two_owners.leg.description)}
+    assert [path for path, _ in added] == [("memory", "latency")]
