@@ -17,9 +17,10 @@ from tester.blame.report import as_lines
 from tester.campaign.campaign import Campaign, leg_run
 from tester.campaign.workers import OutOfTime
 from tester.diagnosis.failure_report import Failure, refine
+from tester.diagnosis.likely_causes import is_external
 from tester.program.program import Program
 from tester.program.replay_file import Leg
-from tester.shrink.search import Shrinker, Shrunk
+from tester.shrink.search import Shrinker, Shrunk, finding_of
 from tester.shrink.shrink_report import as_text, save
 from tester.shrink.trials import ParallelTrials, Trials
 
@@ -87,5 +88,12 @@ def small(
         shrunk = Shrinker(leg, campaign.protocol, trials, budget, progress).run()
         small_already = shrunk.at_limit and shrunk.after.accesses <= _FEW
         worth = not shrunk.cut or small_already
+        worth = worth and not _is_external(shrunk.leg, campaign)
         found = blame(shrunk.leg, shrunk.kind, trials) if worth else Blame(())
     return Small(shrunk, found, path, save(shrunk, path))
+
+
+def _is_external(leg: Leg, campaign: Campaign) -> bool:
+    """Whether no transition is to blame, but a function without a body."""
+    finding = finding_of(leg, campaign.protocol)
+    return finding is not None and is_external(finding)

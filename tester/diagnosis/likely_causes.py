@@ -28,13 +28,18 @@ def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
         return _mixed(finding, program)
     if verdict is Verdict.HANG:
         return _hang(finding, program, system)
-    if verdict is Verdict.PANIC and EXTERNAL in finding.headline:
+    if is_external(finding):
         return [
             "not the protocol, but what it calls is missing: give the function a body in a prelude "
             "file (--prelude FILE, docs/bring-your-own.md)"
         ]
     usual = _USUAL.get(verdict)
     return [usual] if usual else []
+
+
+def is_external(finding: Finding) -> bool:
+    """Whether not the protocol has failed, but what it calls has no body."""
+    return finding.verdict is Verdict.PANIC and EXTERNAL in finding.headline
 
 
 def elsewhere(controller: Any, error: ProtocolError) -> list[str]:

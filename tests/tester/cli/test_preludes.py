@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -32,7 +33,11 @@ def protocol(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _run(protocol: Path, *words: str, engine: str = "python") -> Result:
-    fixed = ("--episodes", "20", "--seed", "3", "--engine", engine, "--no-shrink")
+    return _run_and_shrink(protocol, "--no-shrink", *words, engine=engine)
+
+
+def _run_and_shrink(protocol: Path, *words: str, engine: str = "python") -> Result:
+    fixed = ("--episodes", "20", "--seed", "3", "--engine", engine)
     return CliRunner().invoke(app, ["--protocol", str(protocol), *fixed, *words])
 
 
@@ -59,6 +64,16 @@ def test_a_function_without_a_body_is_a_verdict(protocol: Path) -> None:
     assert done.exit_code == 1
     assert "`homeOf` is external" in done.output
     assert "own.sm:1 declares it without a body" in done.output
+
+
+def test_no_transition_is_to_blame_for_a_function_without_a_body(protocol: Path) -> None:
+    """The least leg has neighbours that pass: those that make no call."""
+    prelude = protocol.with_name("own.sm")
+    prelude.write_text("MachineID homeOf(Addr address);\n", encoding="utf-8")
+    done = _run_and_shrink(protocol, "--prelude", str(prelude))
+    assert "the least that fails in this way" in done.output
+    assert "suspect" not in done.output
+    assert re.search(r"likely cause\n  .* in a prelude", done.output)
 
 
 def test_a_prelude_that_is_not_there(protocol: Path) -> None:
