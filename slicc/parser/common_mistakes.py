@@ -158,6 +158,28 @@ def _assignment_as_value(at: Recovery) -> bool | None:
     return False
 
 
+def _machine_without_parameters(at: Recovery) -> bool | None:
+    """``machine(L1Cache, "…") {``: what GEMS read, and gem5 never."""
+    word = at.declaration_word()
+    if word is None or word.type != "MACHINE":
+        return None
+    if at.token.type != "LBRACE" or "COLON" not in at.accepts():
+        return None
+    head = at.tokens[at.statement_start() : at.index]
+    written = [token for token in head if token.start_pos != token.end_pos]
+    if written[0] is not word or [each.type for each in written[1:4]] == ["LPAR", "ID", "COLON"]:
+        return None
+    at.sink.error(
+        "unsupported-dialect",
+        f"the machine `{written[2]}` is written for GEMS, the simulator before gem5",
+        at.span(word, written[-1]),
+        "no parameters",
+        help="say its sequencer, memories, buffers and latencies as parameters, and pass entries "
+        "and records of transactions: `slicc explain unsupported-dialect` lists it",
+    )
+    return False
+
+
 def _foreign_statement(at: Recovery) -> bool | None:
     first = at.statement_start()
     word = at.tokens[first]
@@ -337,6 +359,7 @@ _MISTAKES: tuple[Mistake, ...] = (
     _foreign_operator,
     _compound_assignment,
     _foreign_statement,
+    _machine_without_parameters,
     _equals_for_assign,
     _single_equals,
     _assignment_as_value,

@@ -242,7 +242,12 @@ CODES: tuple[Code, ...] = (
         "unsupported-dialect",
         "something of an older simulator that has no counterpart",
         what="The protocol uses a feature of older simulators that has no counterpart here, so its "
-        "meaning is not defined.",
+        "meaning is not defined.\n"
+        "Machines without parameters are GEMS's, the simulator before gem5. Since then the\n"
+        "sequencers, memories, message buffers and latencies are parameters behind `:`;\n"
+        "`getState`, `setState` and `trigger` have the cache entry and the record of the\n"
+        "transaction as arguments, and actions use them as `cache_entry` and `tbe`, which\n"
+        "`set_cache_entry` and `set_tbe` set.",
         why="Leaving it out would change what the protocol does.",
         example="coalescer.wbCallback(address);",
         instead="// in a file that is given with --prelude\n"
