@@ -31,9 +31,9 @@ _RENAMED = {"SupervisorMode": "Supervisor", "UserMode": "User"}
 _RENAMED_BESIDE_CACHE_MESSAGES = {"CacheRequestType": "RubyRequestType"}
 """What was the type of a ``CacheMsg`` has since become the name of another type."""
 _FILE_LIST = re.compile(
-    r"(?:\s++|//[^\n]*+\n|(?>/\*.*?\*/)|(?>[\w./-]+\.(?:sm|slicc)\b))*+\Z", re.DOTALL
+    r"(?:\s++|(?://|#)[^\n]*+\n|(?>/\*.*?\*/)|(?>[\w./-]+\.(?:sm|slicc)\b))*+\Z", re.DOTALL
 )
-_FILE_NAME = re.compile(r"//[^\n]*|/\*.*?\*/|(?P<name>[\w./-]+\.(?:sm|slicc))", re.DOTALL)
+_FILE_NAME = re.compile(r"(?://|#)[^\n]*|/\*.*?\*/|(?P<name>[\w./-]+\.(?:sm|slicc))", re.DOTALL)
 
 
 def may_be_older(text: str) -> bool:

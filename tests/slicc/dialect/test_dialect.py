@@ -77,7 +77,7 @@ def test_older_spelling_means_the_same(name: str) -> None:
 
 
 def test_a_driver_may_list_files() -> None:
-    unit, sink = _tree("// all of it\nA-msg.sm\nA-cache.sm  B.slicc\n", "A.slicc")
+    unit, sink = _tree("// all of it\nA-msg.sm\nA-cache.sm  B.slicc\n# see C.sm\n", "A.slicc")
     assert unit is not None
     assert [one.path.value for one in unit.declarations if isinstance(one, syntax.Include)] == [
         "A-msg.sm",
