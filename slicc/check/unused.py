@@ -18,6 +18,7 @@ _CALLED_FROM_OUTSIDE = frozenset(
         "getAccessPermission",
         "setAccessPermission",
         "functionalRead",
+        "functionalReadPriority",
         "functionalWrite",
         "checkResourceAvailable",
         "recordRequestType",
