@@ -1,4 +1,4 @@
-"""Names that have changed since older versions, as data.
+"""Names that have changed between versions, as data.
 
 ``METHODS`` lists methods whose signature has changed: the old one, and the call that replaces it.
 In the latter, a number is an argument of the old call; ``after n`` the tick that many cycles from
@@ -103,6 +103,18 @@ METHODS: dict[str, tuple[str, ...]] = {
     ),
 }
 """By class, methods whose signature has changed."""
+
+NEWER: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("WriteMask", "setBlockSize"),
+        ("WriteMask", "getBlockSize"),
+        ("DataBlock", "setBlockSize"),
+        ("DataBlock", "getBlockSize"),
+        ("VIPERCoalescer", "readCallback"),
+        ("VIPERCoalescer", "writeCallback"),
+    }
+)
+"""Those of them that gem5 has had since 2025."""
 
 REMOVED: dict[tuple[str, str], str] = {
     ("VIPERCoalescer", "wbCallback"): "writing back an L1 on release, which coalescers of gem5 "

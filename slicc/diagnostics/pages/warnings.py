@@ -247,7 +247,7 @@ CODES: tuple[Code, ...] = (
         "older-dialect",
         "text written for another version of the language",
         what="A spelling, declaration or function of an older gem5 was read as what it "
-        "means today.",
+        "means today,\nor one of a newer gem5 as what it means here.",
         why="The protocol compiles as it stands; a reader with today's documentation should be "
         "warned.",
         example='machine(L1Cache, "cache") : int latency = 2\n{\n  // …\n}',

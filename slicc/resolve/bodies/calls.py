@@ -240,12 +240,14 @@ def call_method(
         older_call = None if symbol is None else older_method(body, symbol, name, arguments, span)
         if older_call is not None:
             assert symbol is not None
-            what = f"`{symbol.name}.{name}`"
+            what, newer = f"`{symbol.name}.{name}`", (symbol.name, name) in older.NEWER
             if not isinstance(older_call, tuple):
-                note_dialect(body.sink, what, name_span, "what it means to a system like ours")
+                now = "what it means to a system like ours"
+                note_dialect(body.sink, what, name_span, now, newer=newer)
                 return older_call
             name, arguments = older_call
-            note_dialect(body.sink, what, name_span, f"`{name}` of today")
+            now = f"`{name}` of v24.0" if newer else f"`{name}` of today"
+            note_dialect(body.sink, what, name_span, now, newer=newer)
             overloads = symbol.find_methods(name)
             chosen = choose(body.scope, overloads, arguments)
     if (chosen is None or chosen.target is CallTarget.MISSING) and symbol is not None:
