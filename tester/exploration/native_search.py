@@ -95,7 +95,7 @@ class SearchStatistics:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """``ChoiceWord``. ``type``: of a message; ``line``: of it, or of an alarm; ``target``: where a
-    message arrives, or whose alarm it is. None elsewhere."""
+    message arrives, or whose alarm it is. None elsewhere, and for what a bus carries."""
 
     packed: int
     kind: ChoiceKind

@@ -105,7 +105,7 @@ class Namer:
         if choice.kind is ChoiceKind.ALARM:
             return f"the alarm{line} goes off in {self.system.controllers[choice.target or 0]}"
         name = self.message(choice.type or 0)
-        if choice.target is None or choice.target >= len(self.system.buffers):
+        if choice.target is None:
             return f"the bus carries {name}{line}"
         buffer = self.system.buffers[choice.target]
         return f"{name}{line} arrives in {buffer}"
@@ -181,6 +181,8 @@ def system_lines(found: Exploration) -> Iterator[str]:
         yield f"fetch-adds: {bounds.increments} of each agent to each line's word"
     kept = sorted(system.buffers[number] for number in system.ordered)
     yield f"order: kept by {', '.join(kept) or 'no buffer'}; all others deliver in any order"
+    if system.description.network.kind == "bus":
+        yield "bus: what it carries arrives at all its receivers at once, in any order otherwise"
     for invariant in rules.invariants:
         yield f"invariant: {invariant.text}"
     bound = f"at most {rules.bound} before anything is begun" if rules.bound else "unbounded"

@@ -27,7 +27,7 @@ from tests.compiling import ROOT
 from tests.measured_times import with_times
 from tests.planted.bug import HANG, Bug, BugClass, Edit
 from tests.planted.bugs import BUGS
-from tests.tester.exploration.systems import SMALL, hunted, protocol, searched
+from tests.tester.exploration.systems import SMALL, hunted, opened, protocol, searched
 
 NEVER_WAKES = Bug(
     "msi-new-owner-wakes-nothing",
@@ -271,6 +271,16 @@ def test_a_trace_names_every_message(tmp_path: Path) -> None:
     namer = Namer(protocol("MSI_Snoop"), found.system)
     text = "\n".join(trace_lines(found.finding, namer))
     assert "MemoryMsg of line 0 arrives in Memory0.requestToMemory" in text
+    assert "the bus carries RequestMsg of line 0" in text
+
+
+def test_what_a_bus_carries_arrives_in_no_one_buffer() -> None:
+    """Its port was read as the number of a buffer: requests arrived in a mandatory queue."""
+    system, search = opened("MSI_Snoop", Bounds(caches=1), symmetry=False)
+    namer = Namer(protocol("MSI_Snoop"), system)
+    with search:
+        search.apply(search.choices()[0].packed)
+        assert [*map(namer.choice, search.choices())] == ["the bus carries RequestMsg of line 0"]
 
 
 @pytest.mark.explore

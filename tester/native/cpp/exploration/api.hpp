@@ -422,10 +422,10 @@ inline void describe(const Context& x, Choice choice, u64* out) {
     if (!handle) return;
     const Message& message = of_handle<Message>(x, handle);
     u32 target = 0;
-    slot_delivery(x, choice.what, target);
+    const Delivery delivery = slot_delivery(x, choice.what, target);
     out[CHOICE_TYPE] = message.type;
     out[CHOICE_LINE] = message_line_address(message);
-    out[CHOICE_TARGET] = target;
+    if (delivery != DELIVER_TO_BUS) out[CHOICE_TARGET] = target;
 }
 
 // What may happen now, CHOICE_WORDS each. Returns how many.
