@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from protocols.checkout_order import orders_of, script_of
+from protocols.checkout_order import orders_of, script_of, values_of
 from protocols.known_defects import NO_BODIES, Bodies, may_show
 from runtime.controller.declarations import BufferParameter, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
@@ -112,6 +112,23 @@ def _with_orders(found: Written, path: Path, protocol: ProtocolInfo) -> Written:
     return Written(
         replace(found.description, machines=machines), "; ".join(filter(None, (found.note, note)))
     )
+
+
+def script_values(
+    path: Path, protocol: ProtocolInfo, missing: Iterable[str]
+) -> tuple[dict[str, object], str]:
+    """Parameters that nothing else gives a value and the configuration script beside the protocol
+    does, by path; and a line for the user that says so."""
+    script = script_of(path)
+    if script is None:
+        return {}, ""
+    try:
+        stated = values_of(script, protocol)
+    except ValueError:  # noted with the orders of buffers
+        return {}, ""
+    values: dict[str, object] = {each: stated[each] for each in missing if each in stated}
+    said = ", ".join(f"{each} = {str(value).lower()}" for each, value in values.items())
+    return values, f"{said}, as {script} says" if values else ""
 
 
 def known_files(directory: Path) -> dict[str, Path]:

@@ -1,19 +1,21 @@
-"""Which buffers keep order, from the configuration script of the checkout that a protocol lies in.
+"""Which buffers keep order, from the configuration script of the checkout that a protocol lies in;
+and parameters, where nothing else says what they are.
 
 gem5 states order in Python, as ``controller.buffer = MessageBuffer(ordered=True)``, in
-``configs/ruby/NAME.py``. The script is parsed and never executed. A network keeps the order of a
-whole virtual network as soon as one buffer on it asks for that, as there. Invariant: what cannot be
-attributed to one machine says nothing.
+``configs/ruby/NAME.py``, and parameters as ``L1Cache_Controller(parameter=1)``. The script is
+parsed and never executed. A network keeps the order of a whole virtual network as soon as one
+buffer on it asks for that, as there. Invariant: what cannot be attributed to one machine says
+nothing.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from runtime.controller.declarations import BufferParameter
+from runtime.controller.declarations import BufferParameter, Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description.direct_links import is_link
 
@@ -44,22 +46,44 @@ def script_of(driver: Path) -> Path | None:
 
 def orders_of(script: Path, protocol: ProtocolInfo) -> Orders:
     """What a script says of a protocol's buffers. Raises ValueError if it cannot be read."""
-    try:
-        if script.stat().st_size > _MAX_BYTES:
-            raise ValueError(f"more than {_MAX_BYTES:,} bytes")
-        tree = ast.parse(script.read_bytes())
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError) as error:
-        raise ValueError(f"{script} cannot be read: {error}") from None
     declared = {
         machine.MACHINE: {p.name: p for p in machine.PARAMETERS if isinstance(p, BufferParameter)}
         for machine in protocol.machines
     }
     stated: dict[tuple[str, str], set[bool]] = {}
-    for each in _Script(tree).buffers():
+    for each in _parsed(script).buffers():
         machine = _machine_of(each, declared)
         for buffer in each.ordered.keys() & declared.get(machine, {}).keys():
             stated.setdefault((machine, buffer), set()).add(each.ordered[buffer])
     return _on_networks({place for place, said in stated.items() if said == {True}}, declared)
+
+
+def values_of(script: Path, protocol: ProtocolInfo) -> dict[str, object]:
+    """Numbers and truth values that a script writes as parameters of controllers, by path.
+
+    What differs between controllers of one machine is left out. Raises ValueError if it cannot be
+    read.
+    """
+    types = {
+        machine.MACHINE: {p.name: p.type for p in machine.PARAMETERS if isinstance(p, Parameter)}
+        for machine in protocol.machines
+    }
+    stated: dict[str, set[bool | int]] = {}
+    for classes, given in _parsed(script).arguments():
+        machine = _named_machine(classes, types)
+        for name in given.keys() & types.get(machine, {}).keys():
+            value = bool(given[name]) if types[machine][name] == "bool" else int(given[name])
+            stated.setdefault(f"machine.{machine}.parameters.{name}", set()).add(value)
+    return {path: said.pop() for path, said in stated.items() if len(said) == 1}
+
+
+def _parsed(script: Path) -> _Script:
+    try:
+        if script.stat().st_size > _MAX_BYTES:
+            raise ValueError(f"more than {_MAX_BYTES:,} bytes")
+        return _Script(ast.parse(script.read_bytes()))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OSError) as error:
+        raise ValueError(f"{script} cannot be read: {error}") from None
 
 
 def _machine_of(found: _Buffers, declared: Mapping[str, Mapping[str, object]]) -> str:
@@ -67,13 +91,19 @@ def _machine_of(found: _Buffers, declared: Mapping[str, Mapping[str, object]]) -
 
     Empty if that is none, or cannot be told.
     """
-    for name in found.classes:
+    named = _named_machine(found.classes, declared)
+    machines = [m for m, buffers in declared.items() if found.ordered.keys() <= buffers.keys()]
+    return named or (machines[0] if len(machines) == 1 else "")
+
+
+def _named_machine(classes: Iterable[str], declared: Iterable[str]) -> str:
+    """The machine whose controller is one of the classes, nearest first; empty: none."""
+    for name in classes:
         stem = name.removesuffix(_CONTROLLER)
         machines = [m for m in declared if stem == m or stem.endswith(f"_{m}")]
         if name.endswith(_CONTROLLER) and machines:
             return max(machines, key=len)
-    machines = [m for m, buffers in declared.items() if found.ordered.keys() <= buffers.keys()]
-    return machines[0] if len(machines) == 1 else ""
+    return ""
 
 
 def _on_networks(
@@ -121,6 +151,19 @@ class _Script:
                         found.setdefault(ast.unparse(target.value), {})[target.attr] = ordered
             for name, buffers in found.items():
                 yield _Buffers(self._ancestry(classes.get(name, "")), buffers)
+
+    def arguments(self) -> Iterator[tuple[list[str], dict[str, bool | int]]]:
+        """Of each call that names its arguments: its classes, and the literal ones."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call) and node.keywords:
+                given = {
+                    each.arg: each.value.value
+                    for each in node.keywords
+                    if each.arg is not None
+                    and isinstance(each.value, ast.Constant)
+                    and isinstance(each.value.value, bool | int)
+                }
+                yield self._ancestry(_last_name(node.func)), given
 
     def _functions(self) -> Iterator[tuple[ast.AST, str]]:
         """The script itself and every function, with the class that it is a method of."""

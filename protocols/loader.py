@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocols import SYSTEMS, shipped
 from protocols.accepted_requests import Accepted, accepted_requests, fitted
-from protocols.catalog import written_system
+from protocols.catalog import script_values, written_system
 from protocols.compile_cache import Front, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from protocols.texts import ProtocolTexts, texts_of
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import DefectDescription, SystemDescription
 from runtime.description.inference import complete, complete_with
+from runtime.description.origin import MissingParameters
 from runtime.description.variants import check as check_variants
 from runtime.native.build import Sources
 from slicc.loading.checkout import library_files
@@ -214,7 +215,14 @@ def _described(
     found = written_system(front.path, system, info, names, SYSTEMS, front.bodies)
     written, note = found.description, found.note
     _check_named(written, {*names, info.name}, wanted)
-    written, description = complete_with(written, info, values)
+    try:
+        written, description = complete_with(written, info, values)
+    except MissingParameters as error:
+        stated, said = script_values(front.path, info, error.placeholders.keys() - values.keys())
+        if not stated:
+            raise
+        written, description = complete_with(written, info, {**stated, **values})
+        note = "; ".join(filter(None, (note, said)))
     accepted = accepted_requests(info, description)
     if identity.path and (found.known or not written.requesters):
         written, unknown = fitted(written, description, accepted)

@@ -1,4 +1,5 @@
-"""Order of buffers from a configuration script beside a protocol: read, and never executed."""
+"""Order of buffers, and parameters, from a configuration script beside a protocol: read, and never
+executed."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ import pytest
 
 from protocols.checkout_order import orders_of, script_of
 from protocols.loader import LoadedProtocol, load_protocol
-from slicc.cli.options import NewOptions
+from runtime.description.origin import MissingParameters
+from slicc.cli.options import NewOptions, SystemOptions
 from slicc.cli.verbs.new import new
+from slicc.cli.verbs.system import system
 
 SCRIPT = """
 import os, m5
@@ -106,3 +109,49 @@ def test_no_script_no_order(tmp_path: Path) -> None:
     }
     (tmp_path / "configs/ruby/Mine.py").unlink()
     assert script_of(driver) is None
+
+
+VALUES = """
+def create_system(options, system):
+    for i in range(options.cpus):
+        one = L1Cache_Controller(version=i, blocked=False, deep=3, wide=options.width, hot=True)
+    for i in range(2):
+        other = m5.objects.Directory_Controller(version=i, deep=7)
+"""
+
+
+def asking(driver: Path, parameters: str) -> Path:
+    """The protocol, whose cache has parameters without a default."""
+    cache = driver.with_name("Mine-cache.sm")
+    text = cache.read_text()
+    assert text.count("    CacheMemory * cache;") == 1
+    cache.write_text(
+        text.replace("    CacheMemory * cache;", f"    CacheMemory * cache; {parameters}")
+    )
+    return driver
+
+
+def test_parameters_without_a_default_have_the_literal_values_of_the_script(tmp_path: Path) -> None:
+    driver = asking(checkout(tmp_path, VALUES), "int blocked; Cycles deep; bool hot := false;")
+    protocol = load_protocol(str(driver))
+    parameters = protocol.description.machines["L1Cache"].parameters
+    assert {name: parameters[name] for name in ("blocked", "deep", "hot")} == {
+        "blocked": 0,
+        "deep": 3,
+        "hot": False,
+    }
+    assert "machine.L1Cache.parameters.deep = 3" in protocol.note
+    assert protocol.note.endswith("Mine.py says")
+    given = {"machine.L1Cache.parameters.deep": 5}
+    protocol = load_protocol(str(driver), values=given)
+    assert protocol.description.machines["L1Cache"].parameters["deep"] == 5
+
+
+def test_what_a_script_computes_is_asked_for(tmp_path: Path) -> None:
+    driver = asking(checkout(tmp_path, VALUES), "int blocked; int wide;")
+    with pytest.raises(MissingParameters, match="no default for `wide`"):
+        load_protocol(str(driver))
+    with redirect_stdout(StringIO()) as printed:
+        system(SystemOptions(protocol=driver))
+    assert "# wide = 0  # a value of type int goes here" in printed.getvalue()
+    assert "\nblocked = 0\n" in printed.getvalue()

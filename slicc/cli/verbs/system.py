@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from protocols import SYSTEMS, shipped
-from protocols.catalog import written_system
+from protocols.catalog import script_values, written_system
 from protocols.compile_cache import bodies_of
 from runtime.description import DescriptionError, parse_assignment
 from runtime.description.export import editable_toml
@@ -54,9 +54,15 @@ def _system_text(
         try:
             completed = complete(written, protocol)
         except MissingParameters as error:
-            missing = error.placeholders
-            notes.append(error.message)
-            completed = complete(written.override(missing), protocol)
+            stated, said = script_values(compiled.path, protocol, error.placeholders)
+            written = written.override(stated)
+            notes += [said] if said else []
+            try:
+                completed = complete(written, protocol)
+            except MissingParameters as rest:
+                missing = rest.placeholders
+                notes.append(rest.message)
+                completed = complete(written.override(missing), protocol)
     except (GenerationError, DescriptionError) as error:
         raise Stop(str(error)) from None
     text = toml_document(editable_toml(compiled.path.name, written, completed, protocol, missing))
