@@ -357,7 +357,7 @@ class Campaign:
 
     def explain(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:
         """Run a failed leg again, with its history recorded, and in easier systems."""
-        from tester.campaign.relaxations import relaxed
+        from tester.campaign.relaxations import relaxed, snooped
 
         failure = self.with_history(leg, first, finding)
         undefined = finding.verdict is Verdict.UNDEFINED_TRANSITION
@@ -365,6 +365,7 @@ class Campaign:
         # A runaway takes so long that its verdict must not wait for five more.
         if finding.verdict is not Verdict.RUNAWAY:
             failure.easier = relaxed(leg, self.protocol, self.failure_of, finding.headline)
+        failure.easier = [*failure.easier, *snooped(leg, failure.history.events)]
         return failure
 
     def with_history(self, leg: Leg, first: LegRun, finding: Finding) -> Failure:

@@ -5,7 +5,8 @@ author of a protocol ever meant. A failing leg is run again, same program and sa
 limits; and with networks in order, where nothing says which order a protocol needs. Invariant: the
 verdict and the status of the run stay; at most five more legs are run: without all limits, without
 each of the three kinds, and with all networks in order. No leg is needed to see that a message
-goes to an instance that the description has and the leg has not.
+goes to an instance that the description has and the leg has not, or that caches snoop without a
+bus: delays on a bus are others, so that a leg that passes there says nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Final
 from protocols.loader import LoadedProtocol
 from runtime.description.inference import complete
 from slicc.text.wording import listed
+from tester.diagnosis.events.line_events import Event, Sent
 from tester.profiles.limited_resources import Limit, limits_in
 from tester.program.replay_file import Leg
 
@@ -52,6 +54,23 @@ def relaxed(
             "description, or for the buffers that need it (--set network.ordered=true tries it)"
         )
     return text
+
+
+def snooped(leg: Leg, events: Iterable[Event]) -> list[str]:
+    """Whether the protocol snoops on networks that are no bus; ``events``: of the failing line."""
+    if leg.description.network.kind == "bus":
+        return []
+    for each in events:
+        if not isinstance(each, Sent) or each.network is None:
+            continue
+        if len(each.receivers) > 1 and each.who in each.receivers:
+            return [
+                f"{each.who} sends {each.kind} to itself and to others. Where that is to say when "
+                "its turn is among the others' messages, all must see one order, which only a bus "
+                'gives: `kind = "bus"` in the table [network] of its system description '
+                "(--set network.kind=bus tries it)"
+            ]
+    return []
 
 
 def _fewer(leg: Leg, protocol: LoadedProtocol, headline: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,24 @@ def test_order_is_not_tried_where_it_is_stated(tmp_path: Path) -> None:
     stated = COUNTS + "[machine.Directory.buffer]\nresponseToCache = { ordered = true }\n"
     protocol = mine(tmp_path, stated)
     assert "in an easier system" not in first_failure(protocol, "line-duel")
+
+
+def test_who_snoops_without_a_bus_is_told_so(tmp_path: Path) -> None:
+    """MSI_Snoop on point-to-point networks, where caches disagree about whose turn it is."""
+    protocol = load_protocol("MSI_Snoop")
+    said = {}
+    for kind in ("point_to_point", "bus"):
+        options = Options(1, 200, "line-duel", assignments={"network.kind": kind})
+        campaign = Campaign(protocol, options)
+        said[kind] = []
+        for plan in campaign.plans():
+            run, finding = campaign.run_leg(plan.leg)
+            if finding is not None and isinstance(run, LegRun):
+                said[kind] = list(campaign.explain(plan.leg, run, finding).easier)
+                break
+    assert said["bus"] == []
+    [line] = said["point_to_point"]
+    assert re.match(r"L1Cache \d sends Get[SM] to itself and to others\. .*=bus tries it", line)
 
 
 def test_a_bug_that_needs_no_limits(tmp_path: Path) -> None:
