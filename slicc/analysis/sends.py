@@ -82,6 +82,7 @@ class _Reader:
                     if name == field:
                         kinds += _values(value)
                     elif _is_receivers(value.type):
+                        value = self._returned(value)
                         receivers.append(_receiver(value))
                         machines += machine_types(value)
                 case ir.Evaluate(
@@ -89,8 +90,9 @@ class _Reader:
                         ir.FieldAccess(ir.Local(enqueue.local)) as target, arguments=arguments
                     ) as call
                 ) if call.mutates and _is_receivers(target.type):
-                    receivers += map(_receiver, arguments)
-                    machines += (name for each in arguments for name in machine_types(each))
+                    given = [*map(self._returned, arguments)]
+                    receivers += map(_receiver, given)
+                    machines += (name for each in given for name in machine_types(each))
         return Send(
             enqueue,
             tuple(dict.fromkeys(kinds)),
@@ -99,6 +101,17 @@ class _Reader:
             tuple(dict.fromkeys(receivers)),
             tuple(dict.fromkeys(machines)),
         )
+
+    def _returned(self, value: ir.Expr) -> ir.Expr:
+        """What a function returns that does nothing else, as one that knows the home of a line."""
+        called: set[ir.FunctionRef] = set()
+        while isinstance(value, ir.CallFunction) and value.function not in called:
+            called.add(value.function)
+            function = self._facts.functions.get(value.function)
+            match function.body if function is not None else ():
+                case (ir.Return(returned),):
+                    value = returned
+        return value
 
     def _kind_field(self, message: ir.TypeRef) -> str | None:
         struct = self._structs.get(message)

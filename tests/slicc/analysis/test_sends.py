@@ -54,8 +54,11 @@ machine(MachineType:L1Cache, "x")
   }
   action(c_call, "c") { sendBoth(address); }
   action(d_own, "d") { enqueue(self, Msg, 1) { out_msg.addr := address; } }
+  MachineID homeOf(Addr addr) { return mapAddressToMachine(addr, MachineType:Directory); }
+  MachineID asked(Addr addr) { return homeOf(addr); }
+  action(h_home, "h") { enqueue(net, Msg, 1) { out_msg.Destination.add(asked(address)); } }
   action(e_nothing, "e") { net_in.dequeue(clockEdge()); }
-  transition(I, E) { a_ask; b_answer; c_call; d_own; e_nothing; }
+  transition(I, E) { a_ask; b_answer; c_call; d_own; h_home; e_nothing; }
 }
 """
 
@@ -75,6 +78,7 @@ def sends() -> dict[str, tuple[Send, ...]]:
         ("b_answer", "in_msg.Type to Requestor", 3, ()),
         ("c_call", "Tell or Go to every L1Cache", 3, ("L1Cache",)),
         ("d_own", "Msg to own", None, ()),
+        ("h_home", "Msg to Directory", 3, ("Directory",)),
     ],
 )
 def test_a_message_and_its_receivers(
