@@ -137,9 +137,8 @@ static inline Shape grown(const ByteRow& row, u64 key, const Shaping& s, const H
                           Claim* claim) {
     const i64 own = location_from(row, s.address + 1) - 1;
     Shape shape = wanted_shape(row, key, s, own);
-    const bool insists =
-        s.whole_line ||
-        (s.longest > MAX_ACCESS_BYTES && draw_percent(key, word(s.name, 8, 5), INSIST_PERCENT));
+    const bool insists = s.whole_line || (s.longest > MAX_ACCESS_BYTES &&
+                                          draw_percent(key, word(s.name, 8, 5), INSIST_PERCENT));
     const auto takes = [&](i64 at) {
         Claim& its = claim[row.location[at]];
         if (!insists && !is_free(its, holder)) return false;
