@@ -157,3 +157,25 @@ def test_loads_of_one_port_share_a_stale_answer(gem5_root: Path, name: str) -> N
         campaign = Campaign(protocol, options, native_engine(protocol))
         legs = [campaign.plan(number).leg for number in range(500)]
         assert set(campaign.failures_of(legs)) == kinds
+
+
+ONE_MESSAGE_A_CYCLE = {
+    "MI_example": "recycled-requests-come-first",
+    "MESI_Two_Level": "recycled-requests-come-first",
+    "MESI_Three_Level": "recycled-requests-come-first",
+    "MESI_Three_Level_HTM": "recycled-requests-come-first",
+    "CHI": "answered-before-awaited",
+}
+"""What shows where controllers take one message a cycle."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ONE_MESSAGE_A_CYCLE)
+def test_slow_controllers(gem5_root: Path, name: str) -> None:
+    protocol = loaded(gem5_root / DRIVERS[name])
+    shown = {"panic", "undefined-transition"} if name == "CHI" else {"runaway"}
+    for attack, kinds in (((), set()), ((ONE_MESSAGE_A_CYCLE[name],), shown)):
+        options = Options(2, 1 << 20, "coherence", fixed={"transitions": 1}, attack=attack)
+        campaign = Campaign(protocol, options, native_engine(protocol))
+        legs = [campaign.plan(number).leg for number in range(100)]
+        assert {kind.split()[0] for kind in campaign.failures_of(legs) if kind} == kinds
