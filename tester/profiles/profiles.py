@@ -50,8 +50,7 @@ def _replacement(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 
 
 def _coherence(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
-    """Large caches, few lines, many units: a copy that should be gone is still there to be read.
-    Where controllers take one message a cycle, requests for these lines keep them busy."""
+    """Large caches, few lines, many units: a copy that should be gone is still there to be read."""
     shape = sampler.shape(
         units=(4, 8),
         wavefronts=(1, 2),
@@ -63,7 +62,6 @@ def _coherence(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         banks=(1, 1, 2),
         directories=(1, 2),
         write_back=(False, True),
-        transitions=(0, 0, 1),
     )
     lengths = sampler("lengths", (10,), (10,), (20,), (5, 40))
     crowding = sampler("crowding", 60, 120, 250)

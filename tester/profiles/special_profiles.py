@@ -91,8 +91,7 @@ def _scope_mix(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
 
 
 def _starvation(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
-    """One line, or two, that all agents access: every waiting request must be served in the end,
-    also where a controller takes one message a cycle and those that it recycles come first."""
+    """One line, or two, that all agents access: every waiting request must be served in the end."""
     shape = sampler.shape(
         units=(4, 8, 16),
         wavefronts=(1, 2),
@@ -105,7 +104,6 @@ def _starvation(sampler: ProfileSampler) -> tuple[Shape, GeneratorConfig]:
         banks=(1, 2),
         write_back=(False, True),
         delays=("gem5", "skewed", "stragglers", "heavy_tail"),
-        transitions=(0, 1),
     )
     groups = sampler("groups", 1, 2)
     places = sampler.build(

@@ -55,7 +55,6 @@ class BugClass(Enum):
     REPEATED_ATOMIC = "repeated atomic"
     SKIPPED_ATOMIC = "skipped atomic"
     NO_ROOM = "no room"
-    NO_TURN = "no turn"
 
 
 class Misplanted(ValueError):
@@ -94,8 +93,6 @@ VALUE: Final = frozenset(VALUE_VERDICTS)
 ATOMIC: Final = frozenset(ATOMIC_VERDICTS)
 """A fetch-add returned what no order of the fetch-adds explains."""
 HANG: Final = frozenset({Verdict.HANG})
-STARVED: Final = frozenset({Verdict.HANG, Verdict.RUNAWAY})
-"""Nothing is completed although messages come and go."""
 LEAK: Final = frozenset({Verdict.LEAK})
 REFUSED: Final = frozenset({Verdict.PROTOCOL_ERROR, Verdict.PANIC, Verdict.UNDEFINED_TRANSITION})
 """The protocol, or the model underneath, stopped the run."""

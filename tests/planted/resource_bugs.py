@@ -12,30 +12,12 @@ from tests.planted.bug import (
     LEAK,
     REFUSED,
     RESPONSE,
-    STARVED,
     UNDEFINED,
     VALUE,
     Bug,
     BugClass,
     Edit,
 )
-
-_ANSWERS_OF_MEMORY: Final = """\
-  in_port(memQueue_in, MemoryMsg, responseFromMemory, rank=3, desc="Answers of memory") {
-    if (memQueue_in.isReady(clockEdge())) {
-      peek(memQueue_in, MemoryMsg) {
-        Addr line := makeLineAddress(in_msg.addr);
-        if (in_msg.Type == MemoryRequestType:MEMORY_READ) {
-          trigger(Event:Memory_Data, line, TBEs[line]);
-        } else {
-          trigger(Event:Memory_Ack, line, TBEs[line]);
-        }
-      }
-    }
-  }
-
-"""
-_OF_ENGINES: Final = "  in_port(dmaRequestQueue_in, "
 
 RESOURCE_BUGS: Final = (
     Bug(
@@ -102,22 +84,6 @@ RESOURCE_BUGS: Final = (
             ),
         ),
         VALUE | RESPONSE | UNDEFINED | REFUSED | HANG,
-        episodes=10_000,
-    ),
-    Bug(
-        "mi-recycled-requests-come-first",
-        BugClass.NO_TURN,
-        "MI-dir.sm",
-        "Requests for busy lines are recycled, and their port comes before that of answers.",
-        (
-            Edit(_ANSWERS_OF_MEMORY, ""),
-            Edit(_OF_ENGINES, _ANSWERS_OF_MEMORY + _OF_ENGINES),
-            Edit(
-                "stall_and_wait(requestNetwork_in, address);",
-                "requestNetwork_in.recycle(clockEdge(), cyclesToTicks(recycle_latency));",
-            ),
-        ),
-        STARVED,
         episodes=10_000,
     ),
 )

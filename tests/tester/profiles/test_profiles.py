@@ -114,14 +114,6 @@ def test_famine_leaves_room_for_few_requests() -> None:
     assert len(seen) > 2
 
 
-@pytest.mark.parametrize("profile", profiles.ROTATION)
-def test_controllers_take_one_message_a_cycle_where_a_few_lines_keep_them_busy(
-    profile: str,
-) -> None:
-    drawn = {profiles.draw(profile, Prng(seed)).shape.transitions for seed in range(30)}
-    assert drawn == ({0, 1} if profile in ("starvation", "coherence") else {0})
-
-
 @pytest.mark.parametrize("is_gpu", [True, False])
 def test_the_default_deals_every_profile_in_each_round(is_gpu: bool) -> None:
     # A protocol without a GPU has no use for some.
