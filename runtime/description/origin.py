@@ -80,12 +80,11 @@ class Origin:
     def place(self, path: Path) -> tuple[str, int]:
         """File and line of ``path``, or the option that made it, or the closest table around it."""
         held = _depth(_parsed(self.text), path)
-        if held < len(path):
-            for made, by in self.options.items():
-                if made[: len(path)] == path:
-                    return _written(by), 0
         for end in range(len(path), 0, -1):
             option = self.options.get(path[:end])
+            if option is None and end > held:  # a table that an option has begun?
+                within = (by for made, by in self.options.items() if made[:end] == path[:end])
+                option = next(within, None)
             if option is not None:
                 return _written(option), 0
             if end <= held:

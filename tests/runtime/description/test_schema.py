@@ -176,6 +176,12 @@ def test_overrides_name_the_option_that_was_wrong() -> None:
         parse_assignment("count")
 
 
+def test_an_option_that_begins_a_table_is_named_for_what_the_table_lacks() -> None:
+    text = '[requester.cpu]\nmachine = "Cache"\n[agents.cpu]\nrequester = "cpu"\n'
+    with pytest.raises(DescriptionError, match=r"^--set agents\.cpus\.lanes=2: agents\.cpus\."):
+        SystemDescription.from_toml(text).override({"agents.cpus.lanes": 2})
+
+
 def test_handovers_keep_their_positions_in_overrides() -> None:
     text = "[[handover]]\ngiver = 'cpu'\ntaker = 'dma'\n"
     base = SystemDescription.from_toml(text)
