@@ -219,7 +219,7 @@ def _field(
         return ""
     if place in times.held:
         return f"code.held(self.{field});"
-    return _statement(names, type_, field, where, refusals)
+    return _statement(names, type_, f"self.{field}", where, refusals)
 
 
 def _machine(
@@ -306,33 +306,33 @@ def _present(statements: list[str]) -> tuple[str, ...]:
 
 
 def _statement(
-    names: ProtocolNames, type_: ir.Type, field: str, where: str, refusals: Refusals
+    names: ProtocolNames, type_: ir.Type, value: str, where: str, refusals: Refusals
 ) -> str:
-    """The call that codes a field; empty for what is no state, or refused. ``where``: its name for
-    the author."""
+    """The call that codes a value; empty for what is no state, or refused. ``value``: it in C++;
+    ``where``: its name for the author."""
     match type_:
         case ir.ScalarType(kind=ir.ScalarKind.STATISTIC):
             return ""
         case ir.ScalarType(kind=kind) if kind in _INTEGERS:
             if kind in _NUMBERED:
                 refusals.numbered.append(where)
-            return f"code.{_INTEGERS[kind]}(self.{field});"
+            return f"code.{_INTEGERS[kind]}({value});"
         case ir.EnumType(ref=ref):
             members = _full(names, ref) if names.defines(ref) else ref.name
-            return f"code.member(self.{field}, {members}::NUM);"
+            return f"code.member({value}, {members}::NUM);"
         case ir.ClassType(name=class_name) if class_name in _VALUES:
-            return f"code.{_VALUES[class_name]}(self.{field});"
+            return f"code.{_VALUES[class_name]}({value});"
         case ir.ClassType(name="Set" | "BoolVec"):
             refusals.numbered.append(where)
-            return f"code.flags(self.{field});"
+            return f"code.flags({value});"
         case ir.StructType(ref=ref) if names.defines(ref):
-            return f"code_fields(code, self.{field});"
+            return f"code_fields(code, {value});"
         case ir.ClassType(name=class_name) if class_name in _CODED:
-            return f"{_CODED[class_name]}(code, self.{field});"
+            return f"{_CODED[class_name]}(code, {value});"
         case ir.ClassType(name=class_name, element=element) if class_name in _QUEUES and element:
-            item = _statement(names, element, "value", where, refusals).replace("self.", "")
+            item = _statement(names, element, "value", where, refusals)
             coded = f"[](auto& code, auto& value) {{ {item} }}"
-            return f"{_QUEUES[class_name]}(code, self.{field}, {coded});" if item else ""
+            return f"{_QUEUES[class_name]}(code, {value}, {coded});" if item else ""
         case ir.ScalarType(kind=kind):
             refusals.unknown.append(f"{where} of type {kind.spelling}")
         case ir.ClassType(name=class_name):
