@@ -118,6 +118,15 @@ def see_end(
     assert process.returncode == STATUS[ending], complaint
 
 
+def until(true: Callable[[], bool]) -> None:
+    """Wait, a minute at most, until something is so. Raises TimeoutError."""
+    for _ in range(3000):
+        if true():
+            return
+        time.sleep(0.02)
+    raise TimeoutError
+
+
 def gone(process: int) -> bool:
     """Whether a process ends within ten seconds."""
     for _ in range(200):

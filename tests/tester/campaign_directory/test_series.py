@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,16 +17,8 @@ from tester.campaign_directory.store import Store, StoreError
 from tester.cli.verbs.campaign import campaign
 from tester.errors import ConfigError
 from tests.planted.bugs import BY_NAME
+from tests.processes import until
 from tests.tester.campaign_directory.kept import contents, legs, options, started
-
-
-def until(true: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise TimeoutError
-
 
 LEGS = 20
 

@@ -32,7 +32,7 @@ from tester.native.batch import LegBatch
 from tester.native.leg import NativeLegRun
 from tester.native.system import TESTER_CLIENTS
 from tests.compiling import CHECKED
-from tests.processes import gone, in_two_processes, see_end
+from tests.processes import gone, in_two_processes, see_end, until
 from tests.sampling import sampled
 from tests.tester.native.equality import leg_of, loaded, native_engine, run_natively
 from tests.tester.native.tiers import (
@@ -85,8 +85,7 @@ def test_all_tiers_run_alike(real: Compiler, tmp_path: Path) -> None:
     large = libraries(SIZES, LARGE_LEG)  # a large leg waits, but not for the best
     assert large.path == better.find(cache)
     results.append(run_natively(loaded("MI"), engine, leg)[0])
-    while libraries(SIZES) is large:
-        time.sleep(0.05)
+    until(lambda: libraries(SIZES) is not large)
     assert libraries(SIZES).path == best.find(cache)
     results.append(run_natively(loaded("MI"), engine, leg)[0])
     assert results[0] == results[1] == results[2]
@@ -114,9 +113,8 @@ def test_a_later_run_begins_with_the_best_object_there_is(
         return Libraries(sources_of("MI"), TESTER_CLIENTS, compiler, cache, print)
 
     def asked(times: int) -> list[str]:
-        while len(lines := note.read_text().splitlines()) < times:
-            time.sleep(0.02)
-        return lines
+        until(lambda: len(note.read_text().splitlines()) >= times)
+        return note.read_text().splitlines()
 
     first = begun()
     first(SIZES)
@@ -462,10 +460,7 @@ def test_what_is_finished_at_the_end_is_kept(tmp_path: Path, real: Compiler) -> 
     cache = Cache(tmp_path / "cache")
     how = unit(real)
     pending = how.begin(cache)
-    for _ in range(400):
-        if pending._compilation._process._process.poll() is not None:
-            break
-        time.sleep(0.05)
+    until(lambda: pending._compilation._process._process.poll() is not None)
     assert how.find(cache) is None
     stop_all()
     assert how.find(cache) is not None
@@ -498,11 +493,7 @@ def _as_a_worker(pending: PendingObject, path: Path, libraries: Libraries) -> No
     with pytest.raises(NotHere):
         libraries(SIZES)
     path.touch()
-    for _ in range(1200):
-        if pending.path() is not None:
-            return
-        time.sleep(0.05)
-    raise AssertionError("what the parent has finished was not found")
+    until(lambda: pending.path() is not None)
 
 
 def test_forks_look_into_the_cache_only(tmp_path: Path, real: Compiler) -> None:
@@ -575,10 +566,7 @@ def test_native_loops_come_later(tmp_path: Path, real: Compiler) -> None:
     cache = Cache(tmp_path / "cache")
     loops = PendingLoops(real, cache, said.append)
     assert loops() is None
-    for _ in range(1200):
-        if loops() is not None:
-            break
-        time.sleep(0.05)
+    until(lambda: loops() is not None)
     assert loops() is loops()
     assert loops() is not None
     assert PendingLoops(real, cache, said.append)() is not None
