@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tester.exploration.exploration import Conclusion, explore
+from protocols.loader import LoadedProtocol
+from tester.exploration.exploration import Conclusion, Exploration, explore
 from tester.exploration.native_search import Rules
 from tester.exploration.small_system import Bounds
 from tests.tester.native.solo import load
@@ -45,17 +46,24 @@ PARTS = {
 """Every store sends two notes to the cache itself, and each arrives without effect."""
 
 
+def explored(
+    protocol: LoadedProtocol, some_rules: Rules, every_rules: Rules
+) -> tuple[Exploration, Exploration]:
+    """Without the messages that are spent, and with every message delivered."""
+    bounds = Bounds(caches=1, locations=1)
+    some, every = explore(protocol, bounds, some_rules), explore(protocol, bounds, every_rules)
+    assert some.system.spent == {"L1Cache.Even", "L1Cache.Odd"}
+    assert some.conclusion is every.conclusion is Conclusion.EXHAUSTED
+    assert some.statistics.states < every.statistics.states
+    return some, every
+
+
 def test_each_buffer_has_a_condition_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "noting").mkdir()
     noting = load(tmp_path / "noting", monkeypatch, **PARTS)
-    bounds = Bounds(caches=1, locations=1)
-    some = explore(noting, bounds, Rules(bound=2))
-    every = explore(noting, bounds, Rules(bound=2, local_steps=False))
-    assert some.system.spent == {"L1Cache.Even", "L1Cache.Odd"}
-    assert some.conclusion is every.conclusion is Conclusion.EXHAUSTED
-    assert some.statistics.states < every.statistics.states
+    _, every = explored(noting, Rules(bound=2), Rules(bound=2, local_steps=False))
     events = {noting.info.machines[0].EVENTS.name_of(cell.event) for cell in every.cells}
     assert events == {"Load", "Store", "Filled", "Even", "Odd"}
 
@@ -78,12 +86,7 @@ def test_what_only_counts_when_it_arrives_counts_when_it_is_sent(
     """Notes that have to be delivered would pile up without end."""
     (tmp_path / "counting").mkdir()
     counting = load(tmp_path / "counting", monkeypatch, **COUNTED)
-    bounds = Bounds(caches=1, locations=1)
-    some = explore(counting, bounds, Rules())
-    every = explore(counting, bounds, Rules(bound=3, local_steps=False))
-    assert some.system.spent == {"L1Cache.Even", "L1Cache.Odd"}
-    assert some.conclusion is every.conclusion is Conclusion.EXHAUSTED
-    assert some.statistics.states < every.statistics.states
+    some, every = explored(counting, Rules(), Rules(bound=3, local_steps=False))
     delivered = {each for each in every.cells if each not in some.cells}
     events = {counting.info.machines[0].EVENTS.name_of(cell.event) for cell in delivered}
     assert events == {"Even", "Odd"}

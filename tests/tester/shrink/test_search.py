@@ -195,7 +195,7 @@ def test_shrinking_leaves_evictions_said(tmp_path: Path) -> None:
 
 
 def test_the_order_of_networks_is_kept(two_owners: Failing) -> None:
-    """Whoever says that messages keep an order has a protocol that needs it."""
+    """A description that says that messages keep an order is of a protocol that needs it."""
     usual = UsualSystems(two_owners.protocol)
     said = {
         "network.kind": "bus",
