@@ -41,9 +41,9 @@ have to compile, and unoptimised code that stops the process at a doubt is not f
 FOR_WATCHED: Final = ("-DSLICC_INVARIANTS",)
 """What an object with sanitizers is compiled with further, on any compiler."""
 TIERS: Final = ("-O0", "-O1", "-O3")
-"""How the objects of a run are optimised, in the order in which they come. The first takes a fifth
-of the last one's time to compile and makes legs three times as slow; the second takes half of it,
-and legs hardly feel the difference."""
+"""How the objects of a run are optimised, in the order in which they come. The first takes a
+quarter of the last one's time to compile and makes campaigns three times as slow; the second takes
+a bit more than half of it, and campaigns take at most some percent longer."""
 
 TIME_LIMIT: Final = 300.0
 """Seconds that one compilation may take; ``SLICC_COMPILE_SECONDS`` says otherwise."""
