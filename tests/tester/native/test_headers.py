@@ -23,7 +23,10 @@ BEHIND_ALL_LAYERS = {
     "calls/api.hpp",
     "calls/batch.hpp",
     "execution/leg.hpp",
-    *(f"untimed/{name}.hpp" for name in ("coder", "origin", "posting", "regions")),
+    *(
+        f"untimed/{name}.hpp"
+        for name in ("coder", "library_coders", "origin", "posting", "regions")
+    ),
     *(f"untimed/{name}.hpp" for name in ("renaming", "state_code", "steps")),
 }
 """They need the parts of every layer, which tests of single layers replace by their own."""

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "structures/chi_tables.hpp"
 #include "structures/dvm_slots.hpp"
 #include "structures/persistent_table.hpp"
 #include "untimed/coder.hpp"
