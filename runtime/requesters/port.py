@@ -93,8 +93,8 @@ class Access:
 
     ``addresses`` are the byte addresses of the active lanes, in lane order; a lane's number is
     its index here. ``size`` is bytes per lane: 1, 2, 4, 8, 12 or 16; behind a
-    sequencer 1 to 16, anywhere in a line; of a DMA engine any length from 1, over any number of
-    lines.
+    sequencer 1 to those of a line, anywhere in it; of a DMA engine any length from 1, over any
+    number of lines.
     ``values`` holds one unsigned number per lane: what a STORE writes (little-endian, cut to
     ``size`` bytes), the operand of an ATOMIC; empty otherwise. ``op`` is the :class:`AtomicKind`
     of an ATOMIC, whose size is 4 or 8; ``compares`` holds what CAS compares with, per lane.

@@ -73,8 +73,6 @@ class Sequencer(RequesterBase):
     """
 
     kind = "cpu"
-    sizes = range(1, 17)
-    allowed_sizes = "1 to 16 bytes"
 
     def __init__(
         self,
@@ -93,6 +91,8 @@ class Sequencer(RequesterBase):
         release_flags: int = 0,
     ) -> None:
         super().__init__(name, index, lanes, line_size)
+        self.sizes = range(1, line_size + 1)
+        self.allowed_sizes = f"1 to {line_size} bytes"
         self.caches = caches
         self.walks = walk
         self.context = context

@@ -76,6 +76,7 @@ _CAN_DO_WITHOUT: Final = (
     ("ahead", ("cpu",), "loads ahead of older ones"),
     ("flush", ("cpu",), "flushes"),
     ("partial", ("dma",), "stores of less than a line"),
+    ("loads", ("dma",), "loads"),
     ("stores", ("dma",), "stores"),
 )
 """Abilities of agents, whose they are, and what they are called."""

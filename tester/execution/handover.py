@@ -10,7 +10,6 @@ from typing import Final
 
 from runtime.description import SystemDescription
 from runtime.description.inference import COALESCERS
-from runtime.description.inference import DMA as DMA_SEQUENCER
 from runtime.prng import initial_byte
 from runtime.system.system import agent_places
 from slicc.text.lazy_dataclass import dataclass
@@ -32,6 +31,8 @@ class HandoverRules:
 
     isolation_groups: tuple[int, ...] = ()
     steps: tuple[HandoverSteps, ...] = ()
+    reads_back: tuple[bool, ...] = ()
+    """Which agents load lines again at the end; empty: all of them."""
     copies_stay: bool = False
     """Copies stay readable for a while, as with leases: only a hand-over by fetch-adds tells that a
     load returns the newest value, and nothing is read back at the end."""
@@ -69,6 +70,7 @@ class HandoverRules:
         return HandoverRules(
             tuple(isolation_of[name] for name in groups),
             tuple(steps[name] for name in groups),
+            tuple(name not in description.agents or loads(description, name) for name in groups),
             copies_stay(description),
         )
 
@@ -76,6 +78,11 @@ class HandoverRules:
     def blind(self) -> bool:
         """Whether values are not checked."""
         return any(steps.blind for steps in self.steps)
+
+
+def loads(description: SystemDescription, name: str) -> bool:
+    """Whether a group of agents loads: engines may do without."""
+    return "loads" not in description.agents[name].without
 
 
 def copies_stay(description: SystemDescription) -> bool:
@@ -121,31 +128,36 @@ def agents_and_rules(
 
 
 def agents_of(description: SystemDescription) -> tuple[tuple[AgentSpec, ...], list[str]]:
-    """The agents that run episodes, and the agent group of each.
+    """The agents that run episodes, and the agent group of each. Those that neither load nor store
+    run none.
 
     Raises ConfigError when no agent can make fetch-adds: then nothing could be handed over.
     """
     places = agent_places(description)
-    requesters = description.requesters
-    groups = set()
-    for name, group in description.agents.items():
-        requester = requesters[group.requester]
-        # No other requester takes a whole line at once.
-        never_whole = "partial" in group.without and requester.class_name != DMA_SEQUENCER
-        if requester.fetch or "stores" in group.without or never_whole:
-            groups.add(name)
-    if not any(place.kind != DMA and place.group not in groups for place in places):
+    readers = {name for name in description.agents if not _stores(description, name)}
+    if not any(place.kind != DMA and place.group not in readers for place in places):
         file, line = description.origin.place(("agents",))
         place = f"{file}:{line}: " if line else ""
         served = sorted({requester.machine for requester in description.requesters.values()})
         empty = [name for name in served if not description.machines[name].count]
         why = "".join(f"; machine.{name}.count is 0" for name in empty)
         raise ConfigError(f"{place}the system has no agent that can make fetch-adds{why}")
+    idle = {name for name in readers if not loads(description, name)}
+    places = [place for place in places if place.group not in idle]
     agents = tuple(
-        AgentSpec(FETCH if p.group in groups else p.kind, p.requester, p.lanes, p.name)
+        AgentSpec(FETCH if p.group in readers else p.kind, p.requester, p.lanes, p.name)
         for p in places
     )
     return agents, [place.group for place in places]
+
+
+def _stores(description: SystemDescription, name: str) -> bool:
+    """Whether a group of agents stores."""
+    group = description.agents[name]
+    requester = description.requesters[group.requester]
+    # A coalescer takes no whole line of one lane.
+    never_whole = "partial" in group.without and requester.class_name in COALESCERS
+    return not (requester.fetch or "stores" in group.without or never_whole)
 
 
 def judged_versions(program: Program, rules: HandoverRules) -> Versions | None:

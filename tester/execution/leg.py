@@ -292,7 +292,8 @@ class LegRun:
 
     def _read_back(self, final: FinalContents) -> bool:
         """Load every line under test through a port."""
-        program = read_back_program(self.program, final, self.rules.isolation_groups)
+        rules = self.rules
+        program = read_back_program(self.program, final, rules.isolation_groups, rules.reads_back)
         if program is None or self.rules.copies_stay:
             return True
         ports = [agent.requester for agent in program.agents]

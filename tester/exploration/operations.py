@@ -57,7 +57,7 @@ DEFAULT: Final = {"gpu": ("load", "store", "acquire"), "cpu": ("load", "store"),
 """By kind of agent: what it does where nothing else is asked for. Engines are idle."""
 
 
-def able(kind: str, *, fetches: bool, flushes: bool, stores: bool) -> frozenset[str]:
+def able(kind: str, *, fetches: bool, flushes: bool, stores: bool, loads: bool) -> frozenset[str]:
     """Names of what agents of a kind can do at all."""
     if kind == "gpu":
         found = _OF_GPU
@@ -67,6 +67,8 @@ def able(kind: str, *, fetches: bool, flushes: bool, stores: bool) -> frozenset[
         found = _OF_CPU if fetches else _OF_CPU - {"fetch"}
     if flushes:
         found |= {"flush"}
+    if not loads:
+        found -= {"load"}
     return found if stores else found - {"store", "store.slc", "atomic", "atomic.slc"}
 
 

@@ -318,6 +318,7 @@ def _agents(
             fetches=known[place.group].instructions,
             flushes=known[place.group].flush,
             stores={"stores", "partial"}.isdisjoint(group.without),  # locations are parts of lines
+            loads=known[place.group].loads,
         )
         usual = ("load", "store") if kind == "dma" else operations.DEFAULT[kind]
         could |= able

@@ -27,7 +27,7 @@ from tester.generator.native_loops import (
     work,
 )
 from tester.program.address_map import LAYOUTS, build_map
-from tester.program.program import DTYPES, MAX_ACCESS_BYTES, Program
+from tester.program.program import DMA, DTYPES, Program
 
 BLOCK_SLOTS: Final = 1 << 16
 BLOCK_EPISODES: Final = 1024
@@ -54,10 +54,7 @@ def adders_with_others(config: GeneratorConfig) -> list[bool]:
 def stores_whole_lines(config: GeneratorConfig) -> list[bool]:
     """By agent: whether it stores nothing but whole lines."""
     rows = zip(config.agents, config.all_abilities())
-    return [
-        able.whole_lines and agent.lanes == 1 and able.longest > MAX_ACCESS_BYTES
-        for agent, able in rows
-    ]
+    return [able.whole_lines and agent.lanes == 1 and agent.kind == DMA for agent, able in rows]
 
 
 class CompiledGenerator:
@@ -183,6 +180,7 @@ def _agents(config: GeneratorConfig) -> bytearray:
                 agent.lanes,
                 group,
                 agent.stores,
+                able.loads,
                 agent.adds,
                 able.flush,
                 able.plain,
@@ -196,7 +194,7 @@ def _agents(config: GeneratorConfig) -> bytearray:
     return records
 
 
-_AGENT: Final = Struct("11q")
+_AGENT: Final = Struct("12q")
 _DTYPES: Final = {name: np.dtype(kind) for name, kind in DTYPES.items()}
 _settings_of: Final = attrgetter(*(name for name, _ in Settings._fields_[6:]))
 

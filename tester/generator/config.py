@@ -62,6 +62,8 @@ class Abilities:
     than MAX_ACCESS_BYTES, it may reach over several lines."""
     whole_lines: bool = False
     """It stores nothing but whole lines, if it is an engine."""
+    loads: bool = True
+    """An engine that may not only stores."""
 
     @staticmethod
     def of_kind(kind: str) -> Abilities:

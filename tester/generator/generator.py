@@ -77,6 +77,7 @@ class Generator:
         self._adds: BoolArray = np.array([a.adds for a in config.agents], np.bool_)
         able = config.all_abilities()
         self._flushes: BoolArray = np.array([a.flush for a in able], np.bool_)
+        self._only_stores: BoolArray = np.array([not a.loads for a in able], np.bool_)
         self._plain: BoolArray = np.array([a.plain for a in able], np.bool_)
         self._whole_lines: BoolArray = np.array(stores_whole_lines(config), np.bool_)
         kinds = np.array([a.kind for a in config.agents])
@@ -152,6 +153,7 @@ class Generator:
         share = low + self._episode_rng.below(table.identity * 4, high - low + 1)
         is_store = rng.below(action * 8, 100) >= share[episode]
         is_store &= self._stores[table.agent][episode]
+        is_store |= self._only_stores[table.agent][episode]
         weights = np.cumsum(config.size_weights)
         kind_of_size = np.searchsorted(
             weights, rng.below(action * 8 + 1, int(weights[-1])), side="right"
@@ -225,7 +227,8 @@ class Generator:
         scope = np.where(self._wide[table.agent], SLC, scope)
         quiet = np.where(rng.percent(name + 2, config.quiet_percent), QUIET, 0)
         bare = np.where(rng.percent(~name, config.bare_percent), BARE, 0)
-        racing = np.where(rng.percent(~name - 1, config.peek_percent), RACING_LOAD, 0)
+        races = rng.percent(~name - 1, config.peek_percent) & ~self._only_stores[table.agent]
+        racing = np.where(races, RACING_LOAD, 0)
         flush = rng.percent(~name - 2, config.flush_percent) & self._flushes[table.agent]
         flushes = np.where(flush, FLUSHES, 0)
         plain = rng.percent(~name - 3, config.plain_percent) & self._plain[table.agent]

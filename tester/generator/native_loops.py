@@ -32,7 +32,7 @@ from tester.program.program import Program
 
 _SOURCES: Final = Path(__file__).parents[1] / "native" / "cpp" / "generator"
 _UNIT: Final = "native_loops.cpp"
-VERSION: Final = 7
+VERSION: Final = 8
 _ROOM: Final = 1 << 22
 """Bytes to work in, at first."""
 _REMEMBERED: Final = 64

@@ -33,7 +33,13 @@ _SIZES: Final = (
     "run_key",
     "line_bits",
 )
-_AGENT_ARRAYS: Final = ("agent_adds", "agent_requester", "agent_lanes", "agent_isolation")
+_AGENT_ARRAYS: Final = (
+    "agent_adds",
+    "agent_reads_back",
+    "agent_requester",
+    "agent_lanes",
+    "agent_isolation",
+)
 _ARRAYS: Final = (
     "episode_thread",
     "episode_first_action",
@@ -101,6 +107,7 @@ class SystemForm:
         isolation = rules.isolation_groups or (0,) * len(agents)
         self._arrays: tuple[array[int], ...] = (
             array("B", [agent.adds for agent in agents]),
+            array("B", rules.reads_back or (True,) * len(agents)),
             array("I", [agent.requester for agent in agents]),
             array("I", [agent.lanes for agent in agents]),
             array("q", isolation),

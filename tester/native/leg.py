@@ -417,7 +417,8 @@ class NativeLegRun:
         return not wrong.any()
 
     def _read_back(self, final: FinalContents) -> bool:
-        program = read_back_program(self.program, final, self.rules.isolation_groups)
+        rules = self.rules
+        program = read_back_program(self.program, final, rules.isolation_groups, rules.reads_back)
         if program is None or self.rules.copies_stay:
             return True
         driver = self.system.add_driver(

@@ -148,6 +148,7 @@ def abilities(
             instructions=processor and "instructions" not in group.without and known.fetches,
             longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
             whole_lines="partial" in group.without,
+            loads=kinds[name] != DMA or "loads" not in group.without,
         )
     return found
 

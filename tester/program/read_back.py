@@ -24,23 +24,30 @@ _MASK_BITS: Final = 62
 
 
 def read_back_program(
-    program: Program, final: FinalContents, isolation_groups: Sequence[int]
+    program: Program,
+    final: FinalContents,
+    isolation_groups: Sequence[int],
+    reads_back: Sequence[bool] = (),
 ) -> Program | None:
     """Loads of whole lines, one episode per reader; None when there is nothing to read.
 
-    There is one reader for each requester and isolation group. Readers take turns line by line, so
-    that a wave's lanes share lines. Atomic words belong to the isolation group of the agents that
-    add to them.
+    There is one reader for each requester and isolation group, of those agents that read at all
+    (``reads_back``; empty: all do). Bytes that none of these may read are left out. Readers take
+    turns line by line, so that a wave's lanes share lines. Atomic words belong to the isolation
+    group of the agents that add to them.
     """
     addresses, owner = final.addresses, final.owners
     if not len(addresses):
         return None
     isolation = np.array(isolation_groups or (0,) * program.agent_count, np.int64)
     place, size = _pieces(np.where(owner >= 0, isolation[owner], _NOBODY))
-    readers = _readers(program, isolation)
+    readers = _readers(program, isolation, reads_back or (True,) * program.agent_count)
     turn = addresses[place] // program.line_size
     reader = _assign(program, readers, isolation, _of_pieces(owner, place, size), turn)
     order = np.lexsort((place, -size, reader))
+    order = order[reader[order] != _NOBODY]
+    if not len(order):
+        return None
     place, size, reader = place[order], size[order], reader[order]
     values = _of_pieces(final.contents, place, size, np.uint8(0))
     return _loads(program, readers, reader, addresses[place], size, values.view("<u8").ravel())
@@ -74,18 +81,19 @@ def _of_pieces(
     return np.where(inside, values[np.where(inside, place[:, None] + offset, 0)], nothing)
 
 
-def _readers(program: Program, isolation: IntArray) -> list[int]:
+def _readers(program: Program, isolation: IntArray, reads_back: Sequence[bool]) -> list[int]:
     """One agent per requester and isolation group."""
     found: dict[tuple[int, int], int] = {}
     for number, agent in enumerate(program.agents):
-        found.setdefault((agent.requester, int(isolation[number])), number)
+        if reads_back[number]:
+            found.setdefault((agent.requester, int(isolation[number])), number)
     return list(found.values())
 
 
 def _assign(
     program: Program, readers: list[int], isolation: IntArray, owner: IntArray, turn: IntArray
 ) -> IntArray:
-    """[P] index into `readers` for each piece, whose bytes have the owners [P, 8]."""
+    """[P] index into `readers` for each piece, whose bytes have the owners [P, 8], or `_NOBODY`."""
     port = np.array([agent.requester for agent in program.agents], np.int64)
     theirs = np.where(owner >= 0, port[owner], _NOBODY)
     columns = [np.where(owner >= 0, isolation[owner], _NOBODY).max(axis=1)]
@@ -95,9 +103,8 @@ def _assign(
         columns.append(np.bitwise_or.reduce(bits, axis=1))
     kinds, kind = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     choices = [_choice(program, readers, isolation, row) for row in kinds.tolist()]
-    assert all(choices), "each piece has a reader that may load it"
-    count = np.array([len(choice) for choice in choices])
-    table = np.zeros((len(choices), int(count.max())), np.int64)
+    count = np.maximum([len(choice) for choice in choices], 1)
+    table = np.full((len(choices), int(count.max())), _NOBODY, np.int64)
     for number, choice in enumerate(choices):
         table[number, : len(choice)] = choice
     kind = kind.ravel()

@@ -62,7 +62,7 @@ def small(bug: str, directory: Path, options: Options) -> Campaign:
 @pytest.mark.parametrize(
     ("bug", "expected", "fixed"),
     [
-        ("mi-dma-read-leaves-a-transaction", "agents on DMA", {"dmas": 0}),
+        ("mi-dma-read-leaves-a-transaction", "loads by dma", {}),
         ("mi-dma-write-not-merged", "stores by dma", {}),
         ("msi-reservation-outlives-lost-race", "load-linked and far atomics", {"atomics": "line"}),
     ],
@@ -77,7 +77,7 @@ def test_the_least_that_a_fault_needs_is_found_by_a_few_short_legs(tmp_path: Pat
     fixed = dict.fromkeys(PROGRAMS, 0)  # what is fixed is not tried
     options = Options(1, 96, fixed=fixed, leg_episodes=12)
     campaign = small("mi-dma-read-leaves-a-transaction", tmp_path, options)
-    finds_the_least(campaign, "agents on DMA", {"dmas": 0})
+    finds_the_least(campaign, "loads by dma", {})
 
 
 def finds_the_least(campaign: Campaign, expected: str, fixed: dict[str, object]) -> None:
@@ -138,7 +138,7 @@ def test_one_thing_may_be_behind_several_kinds(tmp_path: Path) -> None:
     campaign = broken("mi-dma-read-leaves-a-transaction", tmp_path, Options(1, 800))
     numbers, kind = failing(campaign)
     found = behind(campaign, {kind: numbers[::2], f"{kind} again": numbers[1::2]})
-    assert [each.what for each in found] == ["agents on DMA"]
+    assert [each.what for each in found] == ["loads by dma"]
 
 
 def test_few_failing_legs_are_joined_by_later_ones(

@@ -95,6 +95,27 @@ def test_every_byte_is_read_by_an_agent_that_may(name: str) -> None:
     assert elsewhere > len(writers) * 0.8
 
 
+def test_who_does_not_load_reads_nothing_back() -> None:
+    """Bytes that nobody else may read are left out."""
+    config = CONFIGS["unaligned"]
+    program = generate_program(config, Prng(4))
+    groups = config.isolation_groups
+    processors = tuple(agent.kind != "dma" for agent in program.agents)
+    first = tuple(group == 0 for group in groups)
+    assert {all(processors), all(first)} == {False}
+    writers = last_writers(program)[0]
+    for reads, left_out in ((processors, set()), (first, {1})):
+        back = read_back_program(program, final_contents(program), groups, reads)
+        assert back is not None
+        readers = {back.agents[agent].name for agent, *_ in loads(back)}
+        allowed = {agent.name for agent, reading in zip(program.agents, reads) if reading}
+        assert readers <= allowed
+        seen = {start + i for _, start, size, _ in loads(back) for i in range(size)}
+        assert {groups[writer] for byte, writer in writers.items() if byte not in seen} == left_out
+    nobody = (False,) * len(groups)
+    assert read_back_program(program, final_contents(program), groups, nobody) is None
+
+
 @pytest.mark.parametrize(
     "steps",
     [HandoverSteps(), HandoverSteps(flush=True), HandoverSteps(flush=True, invalidate=True)],

@@ -19,7 +19,7 @@ from tester.program.address_map import LAYOUTS, MapConfig
 from tester.program.program import CONTINUES
 from tests.compiling import ROOT, STRICT, WARNINGS, compile_unit, compiler
 from tests.sampling import sampled
-from tests.tester.generator.test_unaligned import WHOLE_LINES
+from tests.tester.generator.test_unaligned import WHOLE_LINES, WITHOUT_LOADS
 from tests.tester.programs import CONFIGS
 
 
@@ -51,7 +51,7 @@ def test_several_blocks_are_the_same(loops: CompiledLoops) -> None:
     assert all(one.equals(two) for one, two in zip(with_arrays, with_loops, strict=True))
 
 
-@pytest.mark.parametrize("config", [CONFIGS["unaligned"], WHOLE_LINES])
+@pytest.mark.parametrize("config", [CONFIGS["unaligned"], WHOLE_LINES, WITHOUT_LOADS])
 def test_accesses_of_any_size_are_the_same(config: GeneratorConfig, loops: CompiledLoops) -> None:
     config = replace(config, episodes=2600)
     with_arrays = list(generate(config, Prng(6)))

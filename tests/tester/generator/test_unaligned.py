@@ -24,7 +24,7 @@ from tester.native.program import ProgramView
 from tester.program.address_map import MapConfig
 from tester.program.array_validation import shape_errors
 from tester.program.expectations import derive
-from tester.program.program import CONTINUES, GLC, LOAD, STORE, AgentSpec, Program
+from tester.program.program import CONTINUES, GLC, LOAD, RACING_LOAD, STORE, AgentSpec, Program
 from tester.program.replay_file import load_leg, save_leg
 from tester.program.verifier import _check_pieces, verify
 from tests.tester.program.test_replay_file import leg
@@ -43,6 +43,16 @@ WHOLE_LINES = GeneratorConfig(
     ),
     unaligned_percent=30,
     chase_percent=30,
+)
+
+
+WITHOUT_LOADS = replace(
+    WHOLE_LINES,
+    abilities=tuple(
+        replace(able, whole_lines=False, loads=agent.kind != "dma")
+        for able, agent in zip(WHOLE_LINES.abilities, WHOLE_LINES.agents)
+    ),
+    peek_percent=100,
 )
 
 
@@ -119,6 +129,21 @@ def test_engines_that_store_whole_lines_store_nothing_else() -> None:
     assert len(set(others)) > 100
     limited = replace(WHOLE_LINES, unaligned_percent=0)
     assert (generate_program(limited, Prng(1)).action_scope & CONTINUES).any()
+
+
+def test_engines_that_do_not_load_store_at_all_times() -> None:
+    program = generate_program(WITHOUT_LOADS, Prng(1))
+    assert verify(program) == []
+    by_kind: dict[bool, set[int]] = {True: set(), False: set()}
+    races: dict[bool, int] = {True: 0, False: 0}
+    for episode in range(program.episodes):
+        engine = program.agents[int(program.episode_thread[episode])].kind == "dma"
+        actions = read_episode(program, episode, Role.ACTION).actions
+        by_kind[engine] |= {request.kind for request in actions}
+        races[engine] += bool(program.episode_scope[episode] & RACING_LOAD)
+    assert by_kind == {True: {AccessKind.STORE}, False: {AccessKind.LOAD, AccessKind.STORE}}
+    assert races[False] > 50
+    assert not races[True]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -323,4 +348,6 @@ def test_a_device_with_the_requester_of_a_processor_keeps_to_a_line(tmp_path: Pa
     assert _stores_of_engines(campaign, 4)
     system.write_text(text + DEVICES + 'without = ["partial"]\n', encoding="utf-8")
     campaign = Campaign(load_protocol("MSI", system=system), Options(1, 1 << 20, leg_episodes=20))
-    assert _stores_of_engines(campaign, 4) == [], "none that it can make is one of a line"
+    stored = _stores_of_engines(campaign, 12)
+    assert set(stored) == {(0, 64)}
+    assert len(stored) > 5

@@ -130,6 +130,17 @@ def test_requesters_may_have_higher_numbers_than_agents() -> None:
     assert_alike("GPU_VIPER", leg, result)
 
 
+def test_engines_that_only_store_read_nothing_back() -> None:
+    without = {"agents.dma.without": ["loads"]}
+    campaign = Campaign(loaded("MI"), Options(5, 10**6, leg_episodes=30, assignments=without))
+    legs = [campaign.plan(number).leg for number in range(6)]
+    rules = [handover_rules_of(leg) for leg in legs]
+    assert sum(not all(each.reads_back) for each in rules) > 2
+    for leg, result in zip(legs, batch("MI").run(legs), strict=True):
+        assert result.failure == ""
+        assert_alike("MI", leg, result)
+
+
 def test_what_ran_before_in_the_memory_changes_nothing() -> None:
     legs = [*drawn("GPU_VIPER", (0, 1)), *drawn("GPU_VIPER", (2,), 3)]
     # Without delays nothing writes the line of a message, by which the processor fetches ahead.

@@ -207,7 +207,7 @@ inline i64 Leg_compared(Context& x, const PreparedLeg& leg, const LegRules& rule
     LegState& state = leg_state(x);
     if (state.flushed && !x.s->memory.echoes) Leg_compare(x, leg.final);
     if (Leg_failed(x)) return STATUS_FINDING;
-    if (leg.final.lines && !rules.copies_stay) {
+    if (leg.views[1].actions && !rules.copies_stay) {
         state.until = now(x);
         state.phase = LegPhase::READ_BACK;
         if (Driver_add(x, leg.views[1], Role::READ_BACK, leg.reader_requester, nullptr,

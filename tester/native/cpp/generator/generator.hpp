@@ -11,7 +11,7 @@
 
 // What an agent is and can do: see AgentSpec and Abilities.
 struct Agent {
-    i64 lanes, isolation, stores, adds, flushes, plain, wavefront, fetches;
+    i64 lanes, isolation, stores, loads, adds, flushes, plain, wavefront, fetches;
     i64 longest;      // 0: its accesses are locations
     i64 whole_lines;  // it stores nothing else
     i64 wide;         // it adds to the words of agents outside of its GPU
@@ -128,8 +128,9 @@ static inline void draw_actions(const Drawing& d, const Timetable& table, Action
             const i64 name = shifted(table.identity[e], NAME_LENGTH_BITS) | (i - a.first[e]);
             a.name[i] = name;
             a.episode[i] = (i32)e;
+            const Agent& agent = d.agent[table.agent[e]];
             a.is_store[i] =
-                d.agent[table.agent[e]].stores && draw_below(key, word(name, 8, 0), 100) >= share;
+                !agent.loads || (agent.stores && draw_below(key, word(name, 8, 0), 100) >= share);
             a.size[i] = (u8)choose_size(s, key, name);
         }
     }
@@ -148,7 +149,7 @@ static inline u8 episode_scope(const Drawing& d, const Timetable& table, i64 e) 
     if (draw_percent(key, ~name, s.bare_percent)) scope |= BARE;
     if (draw_percent(key, ~name - 3, s.plain_percent) && agent.plain) scope = PLAIN | BARE;
     if (draw_percent(key, ~name - 2, s.flush_percent) && agent.flushes) scope |= FLUSHES;
-    if (draw_percent(key, ~name - 1, s.peek_percent)) {
+    if (draw_percent(key, ~name - 1, s.peek_percent) && agent.loads) {
         scope |= RACING_LOAD;
         if (agent.wavefront && draw_percent(FORKED(d.key, "bypass"), name, s.peek_bypass_percent))
             scope |= BYPASSING_LOAD;

@@ -8,11 +8,13 @@
 #include "block/line_map.hpp"
 #include "execution/program.hpp"
 
-// Of `agents`: what they are (AgentSpec) and the isolation group of each. Rows of `lanes` words.
+// Of `agents`: what they are (AgentSpec), whether each loads lines again at the end, and its isolation
+// group. Rows of `lanes` words.
 // Without `expected`, the waits are missing as well.
 struct ProgramArrays {
     u64 agents, lanes, episodes, actions, groups, waits, run_key, line_bits;
     const u8* agent_adds;
+    const u8* agent_reads_back;
     const u32* agent_requester;
     const u32* agent_lanes;
     const i64* agent_isolation;

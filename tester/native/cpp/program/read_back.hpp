@@ -8,6 +8,7 @@
 #include "program/final_memory.hpp"
 
 inline constexpr u64 MOST_AGENTS = 512;
+inline constexpr u32 NO_READER = MOST_AGENTS;
 inline constexpr u32 READ_SIZES = 4;  // 8, 4, 2 and 1 byte
 
 // A part of a word of 8 bytes, and who reads it.
@@ -17,7 +18,7 @@ struct Piece {
     u32 size;  // number: 8 >> size bytes
 };
 
-// The agents that read: one for each requester and isolation group.
+// The agents that read: one for each requester and isolation group, of those that read at all.
 struct Readers {
     u32 count;
     u32 agent[MOST_AGENTS];
@@ -26,7 +27,7 @@ struct Readers {
 inline Readers readers_of(const ProgramArrays& p) {
     Readers found = {};
     for (u32 a = 0; a < p.agents; ++a) {
-        bool known = false;
+        bool known = !p.agent_reads_back[a];
         for (u32 i = 0; i < found.count && !known; ++i) {
             known = p.agent_requester[a] == p.agent_requester[found.agent[i]] &&
                     p.agent_isolation[a] == p.agent_isolation[found.agent[i]];
@@ -82,7 +83,7 @@ struct ReaderChoice {
             known = true;
             choose();
         }
-        return choices[turn % count];
+        return count ? choices[turn % count] : NO_READER;
     }
 };
 
@@ -97,7 +98,7 @@ inline bool mixed(const ProgramArrays& p, const i16* owner, u32 size) {
     return false;
 }
 
-// The words of 8 bytes, cut where isolation groups meet, in ascending order.
+// The words of 8 bytes that anybody may read, cut where isolation groups meet, in ascending order.
 inline u64 cut_pieces(const ProgramArrays& p, const FinalMemory& m, ReaderChoice& choice,
                       Piece* pieces) {
     u64 count = 0;
@@ -106,7 +107,8 @@ inline u64 cut_pieces(const ProgramArrays& p, const FinalMemory& m, ReaderChoice
         while (place & ((8u >> size) - 1)) ++size;
         while (size + 1 < READ_SIZES && mixed(p, m.owner + place, 8u >> size)) ++size;
         const u64 turn = m.line[place >> LINE_BITS] >> LINE_BITS;
-        pieces[count++] = {place, choice.reader(m.owner + place, 8u >> size, turn), size};
+        const u32 reader = choice.reader(m.owner + place, 8u >> size, turn);
+        if (reader != NO_READER) pieces[count++] = {place, reader, size};
         place += 8u >> size;
     }
     return count;
