@@ -107,11 +107,31 @@ def test_ten_thousand_episodes(driver: Path, seed: int) -> None:
         number += 1
 
 
+DRIVEN = {
+    "MESI_Two_Level": ("L1Cache", "PF_IM", "Data_all_Acks"),
+    "MOESI_CMP_token": ("Directory", "NO_DR", "Data_Owner"),
+    "MOESI_hammer": ("Directory", "NO", "Pf_Replacement"),
+}
+"""Of prefetches, engines for DMA and a probe filter, which have defects, a transition."""
+
+
+@pytest.mark.parametrize("name", DRIVEN)
+def test_what_has_a_defect_is_driven_where_it_cannot_show(gem5_root: Path, name: str) -> None:
+    protocol = loaded(gem5_root / DRIVERS[name])
+    campaign = Campaign(protocol, Options(1, 5_000), native_engine(protocol))
+    number = 0
+    while campaign.totals.episodes < campaign.options.episodes:
+        campaign.run_leg(campaign.plan(number).leg)
+        number += 1
+    machine, *cell = DRIVEN[name]
+    assert tuple(cell) not in campaign.coverage.machines[machine].missed()
+
+
 SHOWN: dict[str, tuple[str, ...]] = {
     "MI_example": ("stale-read", "from M_DRD on DMA_READ"),
     "MESI_Two_Level": ("is_valid(tbe)", "on CleanReplacement"),
     "MESI_Three_Level": ("is_valid(tbe)", "on CleanReplacement"),
-    "MOESI_CMP_token": ("stale-read", "from NO_DR on Ack_Owner"),
+    "MOESI_CMP_token": ("stale-read", "from NO_DR on Ack_Owner", "foreign-bytes"),
     "MOESI_hammer": ("is_valid(tbe)", "from NO_F on DMA_READ", "Sharers.isElement"),
     "MOESI_AMD_Base": ("on StaleWB", "recycle of empty", "foreign-bytes"),
     "GPU_VIPER": ("stale-read", "from M on Data", "on WriteThrough", "on L3Hit", "atomic log"),

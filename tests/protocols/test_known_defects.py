@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from protocols import shipped
+from protocols import SYSTEMS, shipped
+from protocols.catalog import known_files
 from protocols.compile_cache import Front, generate
 from protocols.known_defects import concerned, may_show
-from runtime.description import DefectDescription
+from runtime.description import DefectDescription, load_description
 from slicc.compiler import compile
 
 ROW = DefectDescription(what="it", needs=("Directory.M.PUTX",))
@@ -87,3 +88,32 @@ def test_what_is_lacked_is_looked_up_in_the_table(tmp_path: Path) -> None:
     for lacks, expected in (((there,), False), ((missing,), True), ((there, missing), True)):
         defect = replace(ROW, lacks=lacks, same=concerned(ROW, known.info, known.bodies))
         assert may_show(defect, known.info, known.bodies) == expected
+
+
+NEVER_DRIVEN = {
+    "CHI": {"forwarded exclusive grants"},
+    "GPU_VIPER": {"machine.SQC", "machine.Scalar"},
+    "MOESI_hammer": {"full bit directory"},
+}
+"""Machines and variants that no leg has: nothing less is known to keep a defect of theirs away."""
+
+
+@pytest.mark.parametrize("name", sorted(known_files(SYSTEMS)))
+def test_a_part_with_a_defect_is_driven_where_the_defect_cannot_show(name: str) -> None:
+    """MOESI_CMP_token of gem5 had no engine for DMA in any leg, its MESI_Two_Level no prefetch."""
+    description = load_description(known_files(SYSTEMS)[name])
+    gone, off = (
+        {
+            path
+            for defect in description.defects
+            for path in defect.avoid
+            if all(path in way and way[path] == nothing for way in (defect.avoid, *defect.instead))
+        }
+        for nothing in (0, False)
+    )
+    away = {path.removesuffix(".count") for path in gone if path.endswith(".count")}
+    for variant in description.variants:
+        only_switches = all(value is True for value in variant.set.values())
+        if only_switches and off.issuperset(variant.set):
+            away.add(variant.called)
+    assert away == NEVER_DRIVEN.get(name, set())
