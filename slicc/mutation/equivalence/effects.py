@@ -27,6 +27,7 @@ _MEMORY_QUEUE: Final = "responseFromMemory"
 _TABLES: Final = frozenset({"TBETable", "MN_TBETable", "TBEStorage"})
 _HINTS: Final = frozenset({"setMRU", "setMRU_entry"})
 """And all methods whose names begin with ``profile``."""
+_STATISTICS: Final = "profileMsgDelay"
 _LOOKS: Final = frozenset(
     {"lookup", "isTagPresent", "cacheAvail", "cacheProbe", "isPresent", "getNullEntry"}
 )
@@ -38,10 +39,14 @@ _PURE: Final = frozenset(
         "machineIDToMachineType",
         "machineIDToNodeID",
         "machineCount",
+        "addressOffset",
+        "createMachineID",
         "getOffset",
         "makeLineAddress",
         "clockEdge",
         "curCycle",
+        "max_tokens",
+        "zero_time",
     }
 )
 
@@ -249,5 +254,7 @@ class EffectsOfMachine:
             into.writes.add(("waiting", "*"))
         elif name == "dequeueMemRespQueue":
             into.writes.add(("queue", _MEMORY_QUEUE))
+        elif name == _STATISTICS:
+            into.writes.add((HINT, name))
         elif name not in _PURE:
             into.writes.add(EVERYTHING)

@@ -17,7 +17,7 @@ from slicc.ir.walk import statements_in
 from slicc.mutation.equivalence.effects import EffectsOfMachine
 from slicc.mutation.equivalence.entries_found import caches_of_transitions, uncast
 from slicc.mutation.equivalence.resources import ENTRY, HINT, Effects
-from slicc.mutation.equivalence.stored_states import StoredStates, state_without_anything
+from slicc.mutation.equivalence.stored_states import StoredStates, states_without_anything
 
 _ENTRY: Final = ir.TransactionField.ENTRY
 
@@ -74,14 +74,14 @@ def _frees(body: tuple[ir.Stmt, ...], cache: str) -> bool:
 
 def _free_state(machine: ir.Machine) -> str | None:
     """The state of lines without an entry, if one with an entry is as good as none there."""
-    without = state_without_anything(machine)
+    without = states_without_anything(machine)
     hidden = {
         state.name
         for state in machine.states.members
         if state.permission is ir.AccessPermission.NOT_PRESENT
     }
     plain = _stores_only(machine) and _follows_the_state(machine)
-    return without if without in hidden and plain else None
+    return next(iter(without)) if len(without) == 1 and without <= hidden and plain else None
 
 
 def _function(machine: ir.Machine, name: str) -> ir.Function | None:

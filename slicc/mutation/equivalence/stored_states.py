@@ -35,15 +35,14 @@ class StoredStates:
     def __init__(self, machine: ir.Machine) -> None:
         self._machine = machine
         self._actions = {action.ref: action for action in machine.actions}
-        self._without = state_without_anything(machine)
+        self._without = states_without_anything(machine)
         self._stored = _pointers_with_state(machine)
         self._held: dict[str, set[Held]] = {}
-        if self._without is not None:
-            self._explore(self._without)
+        self._explore()
 
     def forgets(self, state: str, node: ir.Transition) -> bool:
         """Whether nothing holds the line's state after the row, whatever it was before."""
-        if self._stored is None or self._without is None:
+        if self._stored is None or not self._without:
             return False
         return all(
             self._stored.isdisjoint(after)
@@ -61,10 +60,10 @@ class StoredStates:
             for after in self._after(held, before)
         )
 
-    def _explore(self, start: str) -> None:
+    def _explore(self) -> None:
         if self._stored is None:
             return
-        waiting = [(start, _NOTHING)]
+        waiting = [(start, _NOTHING) for start in sorted(self._without)]
         rows: dict[str, list[ir.Transition]] = {}
         for cell in self._machine.cells:
             rows.setdefault(cell.state, []).append(self._machine.transitions[cell.transition])
@@ -85,7 +84,7 @@ class StoredStates:
                         case _:
                             nexts = [state]
                     if self._stored.isdisjoint(after):
-                        nexts = [start]
+                        nexts = sorted(self._without)
                     waiting += [(each, after) for each in nexts]
 
     def _after(self, held: Held, node: ir.Transition) -> set[Held]:
@@ -141,25 +140,40 @@ def _function(machine: ir.Machine, name: str) -> ir.Function | None:
     return next((f for f in machine.functions if f.written_name == name), None)
 
 
-def state_without_anything(machine: ir.Machine) -> str | None:
-    """What `getState` answers for a line without entry and TBE; None: that is not known."""
+def states_without_anything(machine: ir.Machine) -> frozenset[str]:
+    """What `getState` answers for lines without entry and TBE; empty: that is not known."""
     function = _function(machine, "getState")
-    if function is None:
-        return None
-    *guards, last = function.body or (None,)
-    for guard in guards:
-        match guard:
-            case ir.If(ir.NullTest(valid=True, operand=ir.Local(name=name)), _, ()) if _is_pointer(
-                function, name
-            ):
+    found = function and _answers(function, function.body)
+    return found or frozenset()
+
+
+def _answers(function: ir.Function, body: tuple[ir.Stmt, ...]) -> frozenset[str] | None:
+    """The states that a body of `getState` may return if all pointers are null; None: others."""
+    found: frozenset[str] = frozenset()
+    for statement in body:
+        match statement:
+            case ir.Return(ir.EnumConst(member=member)):
+                return found | {member}
+            case ir.If(condition, then, orelse):
+                branches = (orelse,) if _needs_pointer(function, condition) else (then, orelse)
+                for branch in branches:
+                    more = _answers(function, branch)
+                    if more is None:
+                        return None
+                    found |= more
+            case ir.Assert() | ir.Trace():
                 pass
             case _:
                 return None
-    match last:
-        case ir.Return(ir.EnumConst(member=member)):
-            return member
+    return found
+
+
+def _needs_pointer(function: ir.Function, condition: ir.Expr) -> bool:
+    match condition:
+        case ir.NullTest(valid=True, operand=ir.Local(name=name)):
+            return _is_pointer(function, name)
         case _:
-            return None
+            return False
 
 
 def _is_pointer(function: ir.Function, name: str) -> bool:
@@ -175,9 +189,12 @@ def _pointers_with_state(machine: ir.Machine) -> Held | None:
         function = _function(machine, name)
         if function is None:
             return None
-        if not _reads(function, function.parameters[-1].name):
+        state = function.parameters[-1].name
+        if not _reads(function.body, state):
             continue
         for statement in function.body:
+            if isinstance(statement, ir.Assert | ir.Trace) and not _reads((statement,), state):
+                continue  # it holds in every state, or in none
             written = _guards(machine, function, statement)
             if written is None:
                 return None
@@ -185,10 +202,8 @@ def _pointers_with_state(machine: ir.Machine) -> Held | None:
     return frozenset(found)
 
 
-def _reads(function: ir.Function, name: str) -> bool:
-    return any(
-        isinstance(node, ir.Local) and node.name == name for node in expressions_in(function.body)
-    )
+def _reads(body: tuple[ir.Stmt, ...], name: str) -> bool:
+    return any(isinstance(node, ir.Local) and node.name == name for node in expressions_in(body))
 
 
 def _guards(machine: ir.Machine, function: ir.Function, statement: ir.Stmt) -> Held | None:

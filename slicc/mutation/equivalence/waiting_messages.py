@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from slicc import ir
 from slicc.ir.walk import statements_in
-from slicc.mutation.equivalence.stored_states import state_without_anything
+from slicc.mutation.equivalence.stored_states import states_without_anything
 
 
 class WaitingMessages:
@@ -44,8 +44,7 @@ class WaitingMessages:
     def _spread(self, machine: ir.Machine) -> None:
         states = [member.name for member in machine.states.members]
         self._found = dict.fromkeys(states, frozenset())
-        without = state_without_anything(machine)
-        forgotten = () if without is None else (without,)
+        forgotten = sorted(states_without_anything(machine)) or states
         changed = True
         while changed:
             changed = False

@@ -251,3 +251,75 @@ def test_a_field_that_only_decides_what_is_counted(old: str, new: str) -> None:
     found = dropped(CACHE)
     assert found["w_await"] and found["c_count"] and not found["a_allocate"]
     assert not dropped(CACHE.replace(old, new))["w_await"]
+
+
+CHECKED = """State getState(Entry e, Addr addr) {
+    assert(lines.isTagPresent(addr) == is_valid(e));
+    if (is_valid(e)) { return e.CacheState; } else if (is_valid(e)) { return State:B; }
+    return State:I;
+  }
+  void setState(Entry e, Addr addr, State state) {
+    assert(lines.isTagPresent(addr) == is_valid(e));
+    if (is_valid(e)) { e.CacheState := state; }
+  }
+  """
+
+
+def next_of_drop(functions: str) -> str:
+    """The reason for another state after the row that frees a frame, with these functions."""
+    first, last = CACHE.index("State getState"), CACHE.index("AccessPermission getAccess")
+    return reasons(CACHE[:first] + functions + CACHE[last:], Operator.NEXT_STATE)["B"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("else if (is_valid(e)) {", "else if (lines.isTagPresent(addr)) {"),
+        ("return State:I;", "if (lines.isTagPresent(addr)) { return State:B; } return State:I;"),
+        ("return State:I;",
+         "if (lines.isTagPresent(addr)) { return State:I; } else { return State:B; }"),
+    ],
+)  # fmt: skip
+def test_a_state_that_is_checked_or_found_elsewhere_is_kept_nowhere(old: str, new: str) -> None:
+    """Machines of gem5 check in both functions that a line has at most one entry, and ask a table
+    of persistent requests for the state of lines that they do not have."""
+    assert old in CHECKED
+    assert next_of_drop(CHECKED.replace(old, new, 1)).startswith("nothing holds")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("setState(Entry e, Addr addr, State state) {\n    assert(",
+         "setState(Entry e, Addr addr, State state) {\n    assert(state == State:I || "),
+        ("return State:I;", "State found := State:I; return found;"),
+        ("else if (is_valid(e)) { return State:B;",
+         "else if (lines.isTagPresent(addr)) { return known(addr).CacheState;"),
+    ],
+)  # fmt: skip
+def test_a_state_that_may_be_kept_elsewhere(old: str, new: str) -> None:
+    assert old in CHECKED
+    assert not next_of_drop(CHECKED.replace(old, new))
+
+
+def test_a_line_whose_state_is_forgotten_may_be_in_any_state_that_is_not_known() -> None:
+    """A message that is stalled in S waits in I once nothing holds the state."""
+    text = OPEN.replace("a_answer;  // both", "a_answer; w_wake;")
+    text = text.replace("transition({I, S}, Get, S)", "transition(I, Get, S)")
+    text = text.replace("    p_pop; }", "    }").replace("w_wake; z_wait; }", "z_wait; }")
+    text = text.replace("a_answer; w_wake;", "a_answer; p_pop; w_wake;")
+    unknown = text.replace("return State:I;", "State found := State:I; return found;")
+    for each in (text, unknown):
+        assert not reasons(each, Operator.ACTIONS_SWAPPED)["p_pop,w_wake"]
+    calm = text.replace("{ z_wait; }", "{ p_pop; }")
+    assert reasons(calm, Operator.ACTIONS_SWAPPED)["p_pop,w_wake"]
+
+
+def test_what_counts_delays_may_change_places() -> None:
+    """Nearly all pops of gem5's protocols do."""
+    pop = "asked_in.dequeue(clockEdge());"
+    for call, known in ((f"profileMsgDelay(0, ticksToCycles({pop[:-1]}));", True), (pop, True)):
+        text = CACHE.replace(pop, call)
+        found = reasons(text, Operator.ACTIONS_SWAPPED)
+        assert bool(found["w_await,p_pop"]) is known
