@@ -1,6 +1,6 @@
 /* The most used of OpenCL's built-in functions, on scalars, for kernels compiled without AMD's
-   device libraries: integers, minimum and maximum, rounding, conversions, vector loads, atomics.
-   What is missing here (sin, pow, printf ...) is missing at link time, by name. */
+   device libraries: integers, minimum and maximum, rounding, conversions, vector loads,
+   atomics, fences. What is missing here (sin, pow, printf ...) is missing at link time, by name. */
 
 #define GCN_PURE extern inline __attribute__((gnu_inline, always_inline, overloadable, const))
 #define GCN_ACT extern inline __attribute__((gnu_inline, always_inline, overloadable))
@@ -151,31 +151,58 @@ GCN_ACT float vload_half(size_t i, const __constant half *p) { return __builtin_
 GCN_ACT float vload_half(size_t i, const half *p) { return __builtin_load_halff(p + i); }
 GCN_ACT void vstore_half(float x, size_t i, half *p) { __builtin_store_halff(x, p + i); }
 
-/* OpenCL 1.x: relaxed, for the whole device. */
-#define GCN_OLD(T, SPACE, NAME, DOES)                                                              \
-  GCN_ACT T atomic_##NAME(volatile SPACE T *p, T x) {                                              \
+/* OpenCL 1.x: relaxed, for the whole device; those of 64 bits begin with atom. */
+#define GCN_OLD(T, SPACE, NAME, DOES, PREFIX)                                                      \
+  GCN_ACT T PREFIX##NAME(volatile SPACE T *p, T x) {                                               \
     return __opencl_atomic_##DOES((volatile SPACE atomic_##T *)p, x, __ATOMIC_RELAXED,             \
                                   __OPENCL_MEMORY_SCOPE_DEVICE);                                   \
   }
-#define GCN_OLD_ONES(T, SPACE)                                                                     \
-  GCN_OLD(T, SPACE, add, fetch_add) GCN_OLD(T, SPACE, sub, fetch_sub)                              \
-  GCN_OLD(T, SPACE, min, fetch_min) GCN_OLD(T, SPACE, max, fetch_max)                              \
-  GCN_OLD(T, SPACE, and, fetch_and) GCN_OLD(T, SPACE, or, fetch_or)                                \
-  GCN_OLD(T, SPACE, xor, fetch_xor) GCN_OLD(T, SPACE, xchg, exchange)                              \
-  GCN_ACT T atomic_inc(volatile SPACE T *p) { return atomic_add(p, (T)1); }                        \
-  GCN_ACT T atomic_dec(volatile SPACE T *p) { return atomic_sub(p, (T)1); }                        \
-  GCN_ACT T atomic_cmpxchg(volatile SPACE T *p, T expected, T x) {                                 \
+#define GCN_OLD_ONES(T, SPACE, PREFIX)                                                             \
+  GCN_OLD(T, SPACE, add, fetch_add, PREFIX) GCN_OLD(T, SPACE, sub, fetch_sub, PREFIX)              \
+  GCN_OLD(T, SPACE, min, fetch_min, PREFIX) GCN_OLD(T, SPACE, max, fetch_max, PREFIX)              \
+  GCN_OLD(T, SPACE, and, fetch_and, PREFIX) GCN_OLD(T, SPACE, or, fetch_or, PREFIX)                \
+  GCN_OLD(T, SPACE, xor, fetch_xor, PREFIX) GCN_OLD(T, SPACE, xchg, exchange, PREFIX)              \
+  GCN_ACT T PREFIX##inc(volatile SPACE T *p) { return PREFIX##add(p, (T)1); }                      \
+  GCN_ACT T PREFIX##dec(volatile SPACE T *p) { return PREFIX##sub(p, (T)1); }                      \
+  GCN_ACT T PREFIX##cmpxchg(volatile SPACE T *p, T expected, T x) {                                \
     __opencl_atomic_compare_exchange_strong((volatile SPACE atomic_##T *)p, &expected, x,          \
                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED,                    \
                                             __OPENCL_MEMORY_SCOPE_DEVICE);                         \
     return expected;                                                                               \
   }
-GCN_OLD_ONES(int, __global) GCN_OLD_ONES(int, __local)
-GCN_OLD_ONES(uint, __global) GCN_OLD_ONES(uint, __local)
-GCN_OLD(float, __global, xchg, exchange) GCN_OLD(float, __local, xchg, exchange)
+#define GCN_OLD_TYPE(T, PREFIX) GCN_OLD_ONES(T, __global, PREFIX) GCN_OLD_ONES(T, __local, PREFIX)
+GCN_OLD_TYPE(int, atomic_) GCN_OLD_TYPE(uint, atomic_)
+GCN_OLD_TYPE(int, atom_) GCN_OLD_TYPE(uint, atom_)
+GCN_OLD_TYPE(long, atom_) GCN_OLD_TYPE(ulong, atom_)
+GCN_OLD(float, __global, xchg, exchange, atomic_) GCN_OLD(float, __local, xchg, exchange, atomic_)
 
+/* A builtin's order and scope are constants; the switches are gone once the caller's are known. */
+#define GCN_FENCE(SCOPE)                                                                           \
+  switch (order) {                                                                                 \
+  case memory_order_relaxed: break;                                                                \
+  case memory_order_acquire: __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, SCOPE); break;               \
+  case memory_order_release: __builtin_amdgcn_fence(__ATOMIC_RELEASE, SCOPE); break;               \
+  case memory_order_acq_rel: __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, SCOPE); break;               \
+  default: __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, SCOPE);                                        \
+  }
+GCN_ACT void atomic_work_item_fence(cl_mem_fence_flags flags, memory_order order,
+                                    memory_scope scope) {
+  switch ((int)scope) {
+  case __OPENCL_MEMORY_SCOPE_WORK_ITEM: break;
+  case __OPENCL_MEMORY_SCOPE_SUB_GROUP: GCN_FENCE("wavefront") break;
+  case __OPENCL_MEMORY_SCOPE_WORK_GROUP: GCN_FENCE("workgroup") break;
+  case __OPENCL_MEMORY_SCOPE_DEVICE: GCN_FENCE("agent") break;
+  default: GCN_FENCE("")
+  }
+}
 GCN_ACT void mem_fence(cl_mem_fence_flags flags) {
   __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
+}
+GCN_ACT void read_mem_fence(cl_mem_fence_flags flags) {
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+GCN_ACT void write_mem_fence(cl_mem_fence_flags flags) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
 }
 
 /* OpenCL 2.0: order and scope as given, else sequentially consistent for the whole device. */
@@ -215,17 +242,45 @@ GCN_ACT void mem_fence(cl_mem_fence_flags flags) {
   GCN_ACT void atomic_store(volatile atomic_##T *p, T x) {                                         \
     __opencl_atomic_store(p, x, memory_order_seq_cst, memory_scope_device);                        \
   }                                                                                                \
-  GCN_ACT bool atomic_compare_exchange_strong_explicit(                                            \
+  GCN_NEW_SWAP(T, strong) GCN_NEW_SWAP(T, weak)
+#define GCN_NEW_SWAP(T, KIND)                                                                      \
+  GCN_ACT bool atomic_compare_exchange_##KIND##_explicit(                                          \
       volatile atomic_##T *p, T *expected, T x, memory_order order, memory_order failing,          \
       memory_scope scope) {                                                                        \
-    return __opencl_atomic_compare_exchange_strong(p, expected, x, order, failing, scope);         \
+    return __opencl_atomic_compare_exchange_##KIND(p, expected, x, order, failing, scope);         \
   }                                                                                                \
-  GCN_ACT bool atomic_compare_exchange_strong(volatile atomic_##T *p, T *expected, T x) {          \
-    return __opencl_atomic_compare_exchange_strong(p, expected, x, memory_order_seq_cst,           \
+  GCN_ACT bool atomic_compare_exchange_##KIND##_explicit(                                          \
+      volatile atomic_##T *p, T *expected, T x, memory_order order, memory_order failing) {        \
+    return __opencl_atomic_compare_exchange_##KIND(p, expected, x, order, failing,                 \
+                                                   memory_scope_device);                           \
+  }                                                                                                \
+  GCN_ACT bool atomic_compare_exchange_##KIND(volatile atomic_##T *p, T *expected, T x) {          \
+    return __opencl_atomic_compare_exchange_##KIND(p, expected, x, memory_order_seq_cst,           \
                                                    memory_order_seq_cst, memory_scope_device);     \
   }
 GCN_NEW_ONES(int) GCN_NEW_ONES(uint) GCN_NEW_ONES(long) GCN_NEW_ONES(ulong)
 GCN_NEW_OF_ALL(float) GCN_NEW_OF_ALL(double)
+
+GCN_ACT bool atomic_flag_test_and_set_explicit(volatile atomic_flag *p, memory_order order,
+                                               memory_scope scope) {
+  return __opencl_atomic_exchange(p, 1, order, scope);
+}
+GCN_ACT bool atomic_flag_test_and_set_explicit(volatile atomic_flag *p, memory_order order) {
+  return __opencl_atomic_exchange(p, 1, order, memory_scope_device);
+}
+GCN_ACT bool atomic_flag_test_and_set(volatile atomic_flag *p) {
+  return __opencl_atomic_exchange(p, 1, memory_order_seq_cst, memory_scope_device);
+}
+GCN_ACT void atomic_flag_clear_explicit(volatile atomic_flag *p, memory_order order,
+                                        memory_scope scope) {
+  __opencl_atomic_store(p, 0, order, scope);
+}
+GCN_ACT void atomic_flag_clear_explicit(volatile atomic_flag *p, memory_order order) {
+  __opencl_atomic_store(p, 0, order, memory_scope_device);
+}
+GCN_ACT void atomic_flag_clear(volatile atomic_flag *p) {
+  __opencl_atomic_store(p, 0, memory_order_seq_cst, memory_scope_device);
+}
 
 #undef GCN_PURE
 #undef GCN_ACT

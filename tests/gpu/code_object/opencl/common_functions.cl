@@ -90,3 +90,24 @@ __kernel void swapped(volatile __global float *p, volatile __global atomic_float
   atomic_store(q + k, atomic_load(q + k) + 1);
   if (get_local_id(0) == 0) { o[4 * k + 2] = atomic_xchg(&l, 4.5f); o[4 * k + 3] = l; }
 }
+/* Work-items in groups of one take turns under three kinds of lock; what they guard is no atomic. */
+__kernel void locked(volatile __global atomic_flag *flag, volatile __global atomic_int *word,
+                     volatile __global ulong *wide, __global uint *counts) {
+  while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire, memory_scope_device));
+  counts[0] += 1;
+  atomic_flag_clear_explicit(flag, memory_order_release, memory_scope_device);
+  int free = 0;
+  while (!atomic_compare_exchange_weak_explicit(word, &free, 1, memory_order_relaxed,
+                                                memory_order_relaxed))
+    free = 0;
+  atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acquire, memory_scope_device);
+  counts[1] += 2;
+  atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_release, memory_scope_device);
+  atomic_store_explicit(word, 0, memory_order_relaxed);
+  while (atom_cmpxchg(wide, 0ul, 1ul << 40));
+  read_mem_fence(CLK_GLOBAL_MEM_FENCE);
+  counts[2] += 3;
+  write_mem_fence(CLK_GLOBAL_MEM_FENCE);
+  atom_sub(wide, 1ul << 40);
+  atom_max(wide + 1, (ulong)get_global_id(0) << 33);
+}

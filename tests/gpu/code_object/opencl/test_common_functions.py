@@ -190,3 +190,15 @@ def test_floats_are_exchanged_atomically(compiled: CodeObject) -> None:
     assert np.array_equal(found[0], np.full(ITEMS, 2.5)) and np.array_equal(old[:, 0], first)
     assert np.array_equal(found[1], np.full(ITEMS, 4.5)) and np.array_equal(old[:, 1], second)
     assert old[[0, 64], 2:].tolist() == [[1, 4.5], [1, 4.5]]
+
+
+def test_locks_of_every_kind(compiled: CodeObject) -> None:
+    device = Device(functional=True, cus=2)
+    queue = device.create_queue()
+    flag, word = (device.alloc(np.zeros(1, np.int32)) for _ in range(2))
+    wide, counts = device.alloc(np.zeros(2, np.uint64)), device.alloc(np.zeros(3, np.uint32))
+    queue.dispatch(compiled["locked"], 40, 1, [flag, word, wide, counts])
+    queue.ring()
+    device.run()
+    assert counts.numpy().tolist() == [40, 80, 120]
+    assert (flag.numpy()[0], word.numpy()[0], wide.numpy().tolist()) == (0, 0, [0, 39 << 33])
