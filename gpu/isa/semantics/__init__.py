@@ -13,7 +13,7 @@ operations"; docs/gpu-isa-semantics.md lists where it leaves room and the choice
 from typing import Final
 
 from gpu.isa import fp_environment
-from gpu.isa.semantics import bits, compare, conversions, integer, sad
+from gpu.isa.semantics import bits, compare, conversions, cube_faces, integer, sad
 from gpu.isa.semantics.entry import Environment, Semantics
 from gpu.isa.semantics.floating import arithmetic, division, min_max_med, rounding, transcendental
 from gpu.isa.semantics.floating.soft_float_table import with_soft_float
@@ -29,6 +29,7 @@ _MEANINGS: Final[dict[str, Semantics]] = {
     **transcendental.SEMANTICS,
     **division.SEMANTICS,
     **sad.SEMANTICS,
+    **cube_faces.SEMANTICS,
 }
 SEMANTICS: Final = _MEANINGS if fp_environment.AVAILABLE else with_soft_float(_MEANINGS)
 

@@ -177,10 +177,10 @@ VOP3: Final = rows("VOP3", Unit.VECTOR_ALU, "vdst src0 src1 src2", """
    449  v_mad_f32                f32 f32 f32 f32
    450  v_mad_i32_i24            i32 i32 i32 i32   clamp
    451  v_mad_u32_u24            u32 u32 u32 u32   clamp
-   452  v_cubeid_f32             f32 f32 f32 f32   tier4
-   453  v_cubesc_f32             f32 f32 f32 f32   tier4
-   454  v_cubetc_f32             f32 f32 f32 f32   tier4
-   455  v_cubema_f32             f32 f32 f32 f32   tier4
+   452  v_cubeid_f32             f32 f32 f32 f32
+   453  v_cubesc_f32             f32 f32 f32 f32
+   454  v_cubetc_f32             f32 f32 f32 f32
+   455  v_cubema_f32             f32 f32 f32 f32
    456  v_bfe_u32                u32 u32 u32 u32
    457  v_bfe_i32                i32 i32 u32 u32
    458  v_bfi_b32                b32 b32 b32 b32

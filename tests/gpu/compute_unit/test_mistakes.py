@@ -50,7 +50,7 @@ NAMED = (102, 103, 106, 107, 108, 112, 124, 126)
         (words("buffer_load_dword", vdata=0, srsrc=8, soffset=128), "no s35"),
         (words("buffer_load_dword", vdata=0, srsrc=1, soffset=32), "no s32"),
         (words("s_ttracedata"), "not implemented: s_ttracedata"),
-        (words("v_cubeid_f32", vdst=0, src0=256, src1=256, src2=256), "not implemented: v_cube"),
+        (words("v_interp_p1ll_f16", vdst=0, src0=0, src1=256), "not implemented: v_interp_p1ll"),
         (words("image_load", dmask=1, unorm=1, vdata=1, srsrc=2), "not implemented: image_load"),
         ((0xFFFFFFFF,), "not an instruction at 0x.*: FFFFFFFF"),
     ],

@@ -10,7 +10,13 @@ from gpu.isa.semantics import SEMANTICS, Environment
 from gpu.isa.semantics.saturation import SATURATING
 from gpu.isa.tables.compares import VOPC
 from gpu.isa.tables.vector import VOP1, VOP2, VOP3
-from tests.gpu.isa.semantics import test_against_c, test_compares, test_conversions, test_integers
+from tests.gpu.isa.semantics import (
+    test_against_c,
+    test_compares,
+    test_conversions,
+    test_cube_faces,
+    test_integers,
+)
 from tests.gpu.isa.semantics.floating import (
     test_arithmetic,
     test_division,
@@ -35,6 +41,7 @@ TESTED = set().union(
     test_arithmetic.COVERED,
     test_compares.COVERED,
     test_conversions.COVERED,
+    test_cube_faces.COVERED,
     test_division.COVERED,
     test_min_max_med.COVERED,
     test_integers.COVERED,
