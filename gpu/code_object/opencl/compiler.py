@@ -82,10 +82,7 @@ def compile_kernels(
         raise CompileError(f"{source}: no such file")
     clang = compiler or find_compiler()
     if clang is None:
-        raise CompileError(
-            f"{source}: no clang that compiles for AMDGPU was found; set {COMPILER_VARIABLE}, or "
-            "install clang and lld, or give a compiled object"
-        )
+        raise CompileError(f"{source}: {_no_compiler()}")
     wanted = [*options, *_wanted_options()]
     flags = [*_flags(processor), *_for_source(source), *_for_version(wanted), *wanted]
     if device_libs is not None:
@@ -138,6 +135,18 @@ def find_compiler() -> str | None:
 def first_able(*names: str) -> str | None:
     """The path of the first of these compilers that compiles for AMDGPU and finds a linker."""
     return next((path for name in names if (path := shutil.which(name)) and _able(path)), None)
+
+
+def _no_compiler() -> str:
+    given = os.environ.get(COMPILER_VARIABLE)
+    if not given:
+        return (
+            f"no clang that compiles for AMDGPU was found; set {COMPILER_VARIABLE}, or install "
+            "clang and lld, or give a compiled object"
+        )
+    if shutil.which(given) is None:
+        return f"{COMPILER_VARIABLE}={given}: there is no such program"
+    return f"{COMPILER_VARIABLE}={given}: it does not compile and link for AMDGPU; is lld there?"
 
 
 def _numbered(oldest: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -103,6 +104,24 @@ def test_the_language_is_named_in_errors(
         compile_kernels(source, clang)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("", "no clang that compiles for AMDGPU was found; set GCN_CLANG"),
+        ("{tmp_path}/none", "GCN_CLANG=.*/none: there is no such program"),
+        (sys.executable, "GCN_CLANG=.*: it does not compile and link for AMDGPU"),
+    ],
+)
+def test_without_a_compiler(
+    given: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "k.cl").write_text("__kernel void k(void) {}\n")
+    monkeypatch.setenv(COMPILER_VARIABLE, given.format(tmp_path=tmp_path))
+    monkeypatch.setattr(compile_module, "find_compiler", lambda: None)
+    with pytest.raises(CompileError, match=message):
+        compile_kernels(tmp_path / "k.cl")
+
+
 def test_a_compiler_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its child processes, which hold the pipe of its output, end with it."""
     slow, source, begun = tmp_path / "slow", tmp_path / "k.cl", tmp_path / "begun"
@@ -137,7 +156,7 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(COMPILER_VARIABLE, "/nowhere/clang")
     find_compiler.cache_clear()
     try:
-        with pytest.raises(CompileError, match=f"set {COMPILER_VARIABLE}"):
+        with pytest.raises(CompileError, match=f"{COMPILER_VARIABLE}=/nowhere/clang: there is no"):
             compile_kernels(HERE / "vadd.cl")
     finally:
         find_compiler.cache_clear()
