@@ -98,7 +98,7 @@ def pack_arguments(
     if len(values) != len(explicit):
         wanted = ", ".join(_called(each, index) for index, each in enumerate(explicit)) or "none"
         raise ArgumentError(
-            f"kernel {kernel.name!r} takes {len(explicit)} arguments, {len(values)} are given; "
+            f"kernel {kernel.name!r} takes {len(explicit)} arguments, {_given(len(values))}; "
             f"it takes: {wanted}"
         )
     data = bytearray(max(kernel.metadata.kernarg_size, kernel.descriptor.kernarg_size))
@@ -126,6 +126,10 @@ def pack_arguments(
                 argument.size, "little"
             )
     return PackedArguments(bytes(data), group_size)
+
+
+def _given(count: int) -> str:
+    return f"{count} {'is' if count == 1 else 'are'} given"
 
 
 def _called(argument: Argument, index: int) -> str:

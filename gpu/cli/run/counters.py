@@ -51,6 +51,19 @@ def work_of(device: BareDevice) -> Work:
     return Work(groups, waves, instructions)
 
 
+def line_about_lds(device: BareDevice) -> str | None:
+    """What lanes did beyond the LDS of their groups, which hardware lets pass without a word."""
+    lanes = sum(
+        unit.statistics.lds_out_of_range
+        for unit in device.units
+        if isinstance(unit, FunctionalUnit | TimedUnit | NativeUnit)
+    )
+    if not lanes:
+        return None
+    accesses = "access of a lane was" if lanes == 1 else "accesses of lanes were"
+    return f"{lanes:,} {accesses} beyond the LDS of the group: loads gave 0, stores were dropped"
+
+
 def progress_line(device: BareDevice) -> Callable[[], str]:
     """A line for people about how far a run is that starts now."""
     started = time.monotonic()

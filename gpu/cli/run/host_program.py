@@ -6,11 +6,13 @@ Invariant: a program is a value, so it may be carried out again on another devic
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import SupportsIndex
 
 from gpu.cli.common.grid_size import Size3
 from gpu.cli.run import results
 from gpu.cli.run.argument_parser import BufferArgument
 from gpu.code_object import Kernel
+from gpu.code_object.errors import ArgumentError
 from gpu.host.buffer import Buffer
 from gpu.host.device import Device
 from gpu.host.device_core import Options
@@ -66,6 +68,7 @@ def carry_out(where: Context, program: HostProgram, buffers: Mapping[str, Buffer
         calls = program.calls[first : first + queue.size]
         done = Signal(len(calls))
         for call in calls:
+            _refuse_addresses(call)
             values = [
                 buffers[each.name] if isinstance(each, BufferName) else each
                 for each in call.arguments
@@ -81,6 +84,17 @@ def carry_out(where: Context, program: HostProgram, buffers: Mapping[str, Buffer
             )
         queue.ring()
         where.run(until=done)
+
+
+def _refuse_addresses(call: Call) -> None:
+    """A number is a mistake where a kernel takes memory: no address is known beforehand."""
+    for place, (argument, value) in enumerate(zip(call.kernel.metadata.explicit, call.arguments)):
+        if argument.kind == "global_buffer" and isinstance(value, SupportsIndex):
+            raise ArgumentError(
+                f"kernel {call.kernel.name!r}, argument {place} ({argument.type_name}"
+                f"{' ' if argument.name else ''}{argument.name}): is a buffer, as u32[{value}] is "
+                f"one; {value} is a number"
+            )
 
 
 def differences(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gpu.cli.common.files import check_outputs
 from gpu.cli.run import results
-from gpu.cli.run.counters import lines_about_caches, progress_line, work_of
+from gpu.cli.run.counters import line_about_lds, lines_about_caches, progress_line, work_of
 from gpu.cli.run.device import OpenedDevice, keep_recording, open_device
 from gpu.cli.run.host_program import HostProgram, allocate, carry_out, differences
 from gpu.cli.run.options import DeviceOptions
@@ -119,6 +119,9 @@ def _print_results(
     if options.quiet:
         return
     print(f"{printable(what)}: {work_of(opened.device)}, {opened.ticks}")
+    beyond = line_about_lds(opened.device)
+    if beyond is not None:
+        print(beyond)
     for line in lines_about_caches(opened.device.memory):
         print(line)
     if options.profile and opened.device.profile is not None:

@@ -22,7 +22,7 @@ from tests.processes import call_command
 def files(tmp_path: Path) -> dict[str, str]:
     """Stored objects as files, by source."""
     found = {}
-    for source in ("vadd", "numeric", "reduce", "device_hsa", "wait", "calls", "litmus"):
+    for source in ("vadd", "mixed", "numeric", "reduce", "device_hsa", "wait", "calls", "litmus"):
         path = tmp_path / f"{source}.co"
         path.write_bytes(stored_bytes(source))
         found[source] = str(path)
@@ -128,6 +128,8 @@ def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
         ("{vadd} vadd --grid 64 --arg u32[4] --expect 0=1,2", "2 elements are given for 4"),
         ("{vadd} vadd --grid 64 " + "--arg null " * 3 + "--arg u32=1",
          "kernel vadd: .*address 0x0: nothing is mapped there"),
+        ("{vadd} vadd --grid 64 " + "--arg u32=4 " * 4,
+         r"argument 0 \(float\* a\): is a buffer, as u32\[4\] is one; 4 is a number"),
         ("{device_hsa} trapk --grid 64 --arg i32[64]=-1", "s_trap 2.*: trap 2"),
         ("{wait} spin_forever --grid 64 --arg u32[1]", "(?s)every wave repeats.*holds 0x0"),
         ("{wait} loop_forever --grid 64 --limit 5000 --arg u32[1]",
@@ -145,6 +147,17 @@ def test_mistakes_are_reported(words: str, message: str, files: dict[str, str]) 
     assert (answer.status, answer.out) == (2, "")
     assert re.search(message, answer.err), answer.err
     assert "Traceback" not in answer.err
+
+
+def test_accesses_beyond_lds_are_said(files: dict[str, str]) -> None:
+    """Hardware lets them pass. Of 64 counters 16 are there: 48 are cleared, counted and read."""
+    call = ("run", files["mixed"], "bins", "--arg", "u32[64]=iota", "--arg", "out:u32[64]",
+            "--arg", "local={}", "--arg", "u32=64", "--arg", "u32=64", "--grid", "64")  # fmt: skip
+    for engine in (("--functional",), ()):
+        short = gcn(*(word.format(64) for word in call), *engine)
+        assert short.status == 0
+        assert "144 accesses of lanes were beyond the LDS of the group: loads gave 0" in short.out
+        assert "LDS" not in gcn(*(word.format(256) for word in call), *engine).out
 
 
 def test_a_race_is_found(files: dict[str, str]) -> None:
