@@ -34,6 +34,14 @@ class LoadedKernel:
         found = owner.source_lines.at(address - self.object_address + self.kernel.object_address)
         return "" if found is None else f"{found[0]}:{found[1]}"
 
+    def function_at(self, address: int) -> str:
+        """``vadd+0x14`` for an address in memory, as `gcn disasm` counts; empty outside of
+        functions."""
+        owner = self.kernel.owner
+        if owner is None:
+            return ""
+        return _place(owner, address - self.object_address + self.kernel.object_address) or ""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedCodeObject:
@@ -65,11 +73,15 @@ class LoadedCodeObject:
 
     def where(self, address: int) -> str | None:
         """``name+0x14`` for an address inside a function, for messages."""
-        for each in self.code_object.functions():
-            distance = address - self.base - each.address
-            if 0 <= distance < each.size:
-                return f"{each.name}+{distance:#x}"
-        return None
+        return _place(self.code_object, address - self.base)
+
+
+def _place(code_object: CodeObject, address: int) -> str | None:
+    for each in code_object.functions():
+        distance = address - each.address
+        if 0 <= distance < each.size:
+            return f"{each.name}+{distance:#x}"
+    return None
 
 
 def load(code_object: CodeObject, memory: Memory) -> LoadedCodeObject:

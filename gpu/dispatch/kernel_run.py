@@ -81,8 +81,7 @@ class KernelRun:
 
     ``cus``: which compute units it may use, ascending. ``changed`` is called whenever a group's
     resources were released. ``interrupted`` is called with messages of waves. ``line_at``: as in
-    `GroupStart`; ``on_stop`` and
-    ``trap_handler`` as well.
+    `GroupStart`; ``function_at``, ``on_stop`` and ``trap_handler`` as well.
     """
 
     kernel: str
@@ -95,6 +94,7 @@ class KernelRun:
     failed: Callable[[KernelRun], None]
     interrupted: Callable[[int], None]
     line_at: Callable[[int], str] = no_line
+    function_at: Callable[[int], str] = no_line
     on_stop: OnStop | None = None
     trap_handler: tuple[int, int] = (0, 0)
     generation: Generation = Generation.GFX8
@@ -200,6 +200,7 @@ class KernelRun:
             hidden_private_base=self.around.hidden_base,
             generation=self.generation,
             line_at=self.line_at,
+            function_at=self.function_at,
             trap_handler=self.trap_handler,
             dispatch_pointer=self.around.dispatch_pointer,
             on_stop=self.on_stop,

@@ -116,6 +116,8 @@ class GroupStart:
     """Of the code."""
     line_at: Callable[[int], str] = no_line
     """Address of an instruction to the line of its source, ``vadd.cl:3``, or nothing."""
+    function_at: Callable[[int], str] = no_line
+    """The same to its function and the distance in it, ``vadd+0x14``."""
     trap_handler: tuple[int, int] = (0, 0)
     """TBA and TMA; no handler if the first is 0."""
     dispatch_pointer: int = 0

@@ -109,6 +109,7 @@ class CommandProcessor:
             failed=failed,
             interrupted=interrupted,
             line_at=kernel.line_at,
+            function_at=kernel.function_at,
             on_stop=self.on_stop,
             trap_handler=self.trap_handler,
             generation=RUNNABLE[kernel.kernel.target.processor],

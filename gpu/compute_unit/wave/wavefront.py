@@ -91,7 +91,8 @@ class Wavefront(Wave):
         return self.pc, self.exec
 
     def line_text(self, address: int) -> str:
-        """`` (vadd.cl:3)`` behind an instruction in a message; empty where no line is known."""
+        """`` (vadd.cl:3)`` behind an instruction in a message; where no line is known its function
+        and the distance in it, `` (vadd+0x14)``; empty where that is not known either."""
         return line_text(self.group.start, address)
 
     def __str__(self) -> str:
@@ -101,8 +102,8 @@ class Wavefront(Wave):
 
 def line_text(start: GroupStart, address: int) -> str:
     """See `Wavefront.line_text`."""
-    line = start.line_at(address)
-    return f" ({line})" if line else ""
+    place = start.line_at(address) or start.function_at(address)
+    return f" ({place})" if place else ""
 
 
 W = TypeVar("W", bound=Wavefront)

@@ -127,7 +127,7 @@ def test_vectors_structures_and_scratch(files: dict[str, str]) -> None:
         ),
         ("{vadd} vadd --grid 64 --arg u32[4] --expect 0=1,2", "2 elements are given for 4"),
         ("{vadd} vadd --grid 64 " + "--arg null " * 3 + "--arg u32=1",
-         "kernel vadd: .*address 0x0: nothing is mapped there"),
+         r"kernel vadd: .*\(vadd\+0x[0-9a-f]+\): lane 0: address 0x0: nothing is mapped there"),
         ("{vadd} vadd --grid 64 " + "--arg u32=4 " * 4,
          r"argument 0 \(float\* a\): is a buffer, as u32\[4\] is one; 4 is a number"),
         ("{device_hsa} trapk --grid 64 --arg i32[64]=-1", "s_trap 2.*: trap 2"),
