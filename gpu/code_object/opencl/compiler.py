@@ -39,6 +39,10 @@ CPLUSPLUS: Final = ".clcpp"
 SUFFIXES: Final = (".cl", CPLUSPLUS)
 """Of sources: OpenCL C, C++ for OpenCL."""
 _NEWEST, _OLDEST = 29, 9
+_STANDARD: Final = "-cl-std="
+_LANGUAGE: Final = f"{_STANDARD}CL2.0"
+_LANGUAGE_1: Final = re.compile(rf"{_STANDARD}(?:CL|cl)(?:1\.[012])?$")
+"""OpenCL C 1.x, which 2.0 contains; the headers need 2.0."""
 _VERSION: Final = "-mcode-object-version="
 _TIME_LIMIT_SECONDS: Final = 300
 _FEATURES: Final = (
@@ -83,7 +87,7 @@ def compile_kernels(
     clang = compiler or find_compiler()
     if clang is None:
         raise CompileError(f"{source}: {_no_compiler()}")
-    wanted = [*options, *_wanted_options()]
+    wanted = [_LANGUAGE_1.sub(_LANGUAGE, word) for word in (*options, *_wanted_options())]
     flags = [*_flags(processor), *_for_source(source), *_for_version(wanted), *wanted]
     if device_libs is not None:
         return _linked(clang, source, flags, find_libraries(device_libs))
@@ -165,7 +169,7 @@ def compiler_version(clang: str) -> str:
 def _flags(processor: str) -> list[str]:
     return [
         *("-target", "amdgcn-amd-amdhsa", f"-mcpu={processor}"),
-        *("-x", "cl", "-cl-std=CL2.0", "-Xclang", "-finclude-default-header"),
+        *("-x", "cl", _LANGUAGE, "-Xclang", "-finclude-default-header"),
         *("-Xclang", "-cl-ext=" + ",".join(f"+__opencl_c_{name}" for name in _FEATURES)),
         "-cl-kernel-arg-info",
         *("-ffp-contract=off", "-Wno-unused-command-line-argument"),
@@ -220,7 +224,9 @@ def _run(command: list[str], source: Path) -> str:
             f"{source}: {command[0]} took more than {_TIME_LIMIT_SECONDS} s"
         ) from None
     if status:
-        raise CompileError(f"{source}: {command[0]} failed ({_how(source)}):\n{printed.strip()}")
+        raise CompileError(
+            f"{source}: {command[0]} failed ({_how(command, source)}):\n{printed.strip()}"
+        )
     return printed
 
 
@@ -239,10 +245,13 @@ def _finished(command: list[str]) -> tuple[int, str]:
     return process.returncode, printed
 
 
-def _how(source: Path) -> str:
+def _how(command: Sequence[str], source: Path) -> str:
     """The language that a file was compiled as, and how to select another."""
     asked = os.environ.get(OPTIONS_VARIABLE)
     if asked:
         return f"{OPTIONS_VARIABLE} is {asked}"
+    *_, standard = (word for word in command if word.startswith(_STANDARD))
+    if standard not in (_LANGUAGE, "-cl-std=clc++"):
+        return f"with {standard}"
     language = "C++ for OpenCL" if source.suffix == CPLUSPLUS else "OpenCL C 2.0"
     return f"as {language}; {OPTIONS_VARIABLE}=-cl-std=... asks for another language"

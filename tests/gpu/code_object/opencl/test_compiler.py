@@ -61,6 +61,14 @@ __kernel void k(__global int *p, __global atomic_int *a) {
   work_group_barrier(CLK_GLOBAL_MEM_FENCE);
 }
 """
+OLD = """
+__kernel void k(__global int *p, __local int *l) {
+  __global int *q = p + get_global_size(0);
+  l[get_local_id(0)] = atomic_inc(q);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  vstore2(vload2(0, l), 0, p);
+}
+"""
 
 
 @pytest.mark.parametrize(
@@ -69,6 +77,8 @@ __kernel void k(__global int *p, __global atomic_int *a) {
         ("k.clcpp", TEMPLATE, ""),
         ("k.cl", TEMPLATE, "-cl-std=clc++"),
         ("k.cl", PLAIN, "-cl-std=CL3.0"),
+        ("k.cl", OLD, "-cl-std=CL1.2"),
+        ("k.cl", OLD, "-cl-std=CL1.1"),
         ("k.clcpp", PLAIN, ""),
     ],
 )
@@ -96,6 +106,8 @@ def test_the_language_is_named_in_errors(
         CompileError, match=r"as OpenCL C 2\.0; GCN_CLANG_OPTIONS=-cl-std=\.\.\. asks"
     ):
         compile_kernels(source, clang)
+    with pytest.raises(CompileError, match=r"failed .with -cl-std=CL9.:"):
+        compile_kernels(source, clang, options=["-cl-std=CL9"])
     monkeypatch.setenv(OPTIONS_VARIABLE, "-cl-std=CL9")
     with pytest.raises(CompileError, match=r"failed .GCN_CLANG_OPTIONS is -cl-std=CL9.:"):
         compile_kernels(source, clang)
