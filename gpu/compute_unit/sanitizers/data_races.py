@@ -177,17 +177,15 @@ class Races:
         knowledge = self._waves.get(access.wave)
         if knowledge is None or not _synchronises(access):
             return
-        known: list[Release | None] = []
+        known: dict[int, Release] = {}  # by identity; one instruction finds many, each often
         for key, bits, _, _ in _dwords(access):
             cell = self._cells.get(key)
             for write in cell.writes if cell is not None else ():
                 release = write.released
-                found = release is not None and write.wave != knowledge.number and write.bits & bits
-                if found and not any(release is each for each in known):
-                    known.append(release)
-        for release in known:
-            if release is not None:
-                knowledge.read(release)
+                if release is not None and write.wave != knowledge.number and write.bits & bits:
+                    known[id(release)] = release
+        for release in known.values():
+            knowledge.read(release)
 
     def _compare(
         self,
