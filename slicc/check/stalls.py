@@ -12,14 +12,30 @@ from typing import NamedTuple
 from slicc import ir
 from slicc.diagnostics.model import DiagnosticSink, Label
 from slicc.ir.walk import expressions_in, statements_in
+from slicc.resolve.declarations.transitions import STALL_ACTION
 
 
 def check_waiting(machine: ir.Machine, sink: DiagnosticSink) -> None:
-    """Wake-ups without effect, shared ranks, and messages used after they were dequeued."""
+    """Bodies and wake-ups without effect, shared ranks, and messages used after their dequeue."""
+    _stall_body(machine, sink)
     if any(_stalls(action) for action in machine.actions):
         _wake_ups(machine, sink)
         _ranks(machine, sink)
     _dequeues(machine, sink)
+
+
+def _stall_body(machine: ir.Machine, sink: DiagnosticSink) -> None:
+    """``z_stall`` stalls by its name alone, as in gem5: statements in it look as if they ran."""
+    used = {ref for transition in machine.transitions for ref in transition.actions}
+    for action in machine.actions:
+        if action.ref.name == STALL_ACTION and action.body and action.ref in used:
+            sink.warning(
+                "stall-with-body",
+                "the statements of `z_stall` never run: its name alone stalls the port",
+                action.span,
+                "the message stays at the head" if _stalls(action) else "without effect",
+                help="give the action another name if its statements are to run",
+            )
 
 
 def _stalls(action: ir.Action) -> bool:

@@ -227,6 +227,18 @@ CODES: tuple[Code, ...] = (
         instead="transition(IS, Inv) { z_stall; }",
     ),
     Code(
+        "stall-with-body",
+        "statements in `z_stall`",
+        what="The name `z_stall` is the instruction to stall the port until its head message can "
+        "be taken. An action of that name is only declared: its statements never run.",
+        why="With `stall_and_wait` it looks as if the message were set aside. It stays where it "
+        "is, blocks the messages behind it, and is tried again without any wake-up.",
+        example='action(z_stall, "z") { stall_and_wait(request_in, address); }\n'
+        "transition(IS, Inv) { z_stall; }",
+        instead='action(w_wait, "w") { stall_and_wait(request_in, address); }\n'
+        "transition(IS, Inv) { w_wait; }",
+    ),
+    Code(
         "empty-transition",
         "a transition for no state or no event",
         what="The set of states or events is empty, so no pair of them runs the transition.",

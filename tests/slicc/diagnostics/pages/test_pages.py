@@ -186,6 +186,7 @@ FRAMES: Final[dict[str, Frame]] = {
     "uninitialized-object": frame("objects"),
     "missing-default-state": frame("types"),
     "suspicious-transition": TRANSITIONS,
+    "stall-with-body": frame("transitions"),
     "empty-transition": TRANSITIONS,
     "unsafe-dequeue": frame("transitions"),
     "older-dialect": machine(),
