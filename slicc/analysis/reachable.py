@@ -14,7 +14,7 @@ from slicc.analysis.product.bodies import Correction
 from slicc.analysis.product.corrections import miscounts
 from slicc.analysis.product.exploration import SYSTEMS, Exploration, Findings
 from slicc.analysis.product.kept_attempts import KeptAttempts
-from slicc.analysis.product.local import Happening, Memory
+from slicc.analysis.product.local import PRESSURE, TIMER, Happening, Memory
 from slicc.analysis.product.machine import models_of
 from slicc.analysis.product.suspects import blamed
 from slicc.analysis.rule import cells, finding
@@ -172,7 +172,7 @@ def _unhandled(machine: ir.Machine, happening: Happening, notes: list[str]) -> D
         f"machine `{machine.name}` has no transition for `{happening.event}` in state "
         f"`{happening.state}`, and that can happen",
         state.span,
-        f"in this state {_message(happening)} may arrive from {_source(happening)}",
+        f"in this state {_arrival(happening)}",
         secondary=[Label(event.span, "this event")],
         notes=notes,
     )
@@ -205,9 +205,15 @@ def _with(happening: Happening) -> str:
     return "" if name.islower() else f" with a message of `{name}`"
 
 
-def _source(happening: Happening) -> str:
+def _arrival(happening: Happening) -> str:
+    """What brings the event about, and from where."""
+    if happening.source == PRESSURE:
+        return "another line may need the frame"
+    if happening.source == TIMER:
+        return "the timer may expire"
     name, number = happening.source
-    return f"the {name}" if name.islower() else f"{name} {number}"
+    source = f"the {name}" if name.islower() else f"{name} {number}"
+    return f"{_message(happening)} may arrive from {source}"
 
 
 def _way(happening: Happening) -> str:
