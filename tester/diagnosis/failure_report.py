@@ -26,7 +26,7 @@ from tester.diagnosis.events.history import History
 from tester.diagnosis.events.line_events import Transition
 from tester.diagnosis.events.message_text import details_of
 from tester.diagnosis.events.system_inspection import failed_controller
-from tester.diagnosis.likely_causes import elsewhere, likely_causes
+from tester.diagnosis.likely_causes import elsewhere, likely_causes, went_on
 from tester.diagnosis.line_history import line_history
 from tester.diagnosis.value_attribution import INITIAL, ByteVerdict, Version, classify, judge_bytes
 from tester.diagnosis.wait_for_graph import Holding, line_graph, wait_graph
@@ -93,11 +93,11 @@ def render(failure: Failure, history_rows: int = SHOWN_ROWS) -> str:
     """The report as text; ``history_rows``: at most so many rows of the line's history."""
     blocks = [("", _verdict(failure)), *_what_fails(failure)]
     finding, run = failure.finding, failure.run
-    causes = likely_causes(finding, run.program, run.system) + _elsewhere(failure)
+    causes = likely_causes(finding, run.program, run.system) + _around_the_error(failure)
     blocks += _how_it_came(failure.small or failure, history_rows)
     if failure.suspects:
         gone = _last_copy(failure.small or failure)
-        suspects = [*gone, *failure.suspects, *_elsewhere(failure)]
+        suspects = [*gone, *failure.suspects, *_around_the_error(failure.small or failure)]
         blocks.append(("suspect", _wrapped(suspects)))
     else:
         blocks.append(("likely cause", _wrapped(causes)))
@@ -228,13 +228,18 @@ def _messages_of_error(failure: Failure) -> list[str]:
     return text
 
 
-def _elsewhere(failure: Failure) -> list[str]:
-    """For a missing transition: where the machine has one on the same event."""
+def _around_the_error(failure: Failure) -> list[str]:
+    """What the in-port had triggered before in vain; for a missing transition, where the machine
+    has one on the same event."""
     error = failure.run.outcome.error
     controller = failed_controller(failure.run.system.controllers, error)
-    if controller is None or error is None or error.kind is not ErrorKind.UNDEFINED_TRANSITION:
+    if controller is None or error is None:
         return []
-    return elsewhere(controller, error)
+    held = failure.history.held_back_before(controller)
+    text = [] if held is None else [went_on(controller, held)]
+    if error.kind is ErrorKind.UNDEFINED_TRANSITION:
+        text += elsewhere(controller, error)
+    return text
 
 
 def _access(failure: Failure) -> list[str]:

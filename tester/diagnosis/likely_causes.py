@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from runtime.controller.source_location import transition_location
 from runtime.errors import EXTERNAL, ProtocolError
 from runtime.requesters.port import AccessKind
+from tester.diagnosis.events.history import HeldBack
 from tester.diagnosis.events.system_inspection import (
     controller_name,
     messages_about,
@@ -40,6 +42,18 @@ def likely_causes(finding: Finding, program: Program, system: Any) -> list[str]:
 def is_external(finding: Finding) -> bool:
     """Whether not the protocol has failed, but what it calls has no body."""
     return finding.verdict is Verdict.PANIC and EXTERNAL in finding.headline
+
+
+def went_on(controller: Any, held: HeldBack) -> str:
+    """An in-port goes on behind a trigger that could not be carried out, as in gem5."""
+    kind = type(controller)
+    row = kind.TRANSITIONS[held.state, held.event]
+    why = "`z_stall`" if row.stalls else "no slot or resource was free"
+    return (
+        f"before that, the same in-port triggered {kind.EVENTS.name_of(held.event)} in "
+        f"{kind.STATES.name_of(held.state)}, which was held back ({why}), and went on with what "
+        f"stands behind that trigger [{transition_location(kind, held.state, held.event)}]"
+    )
 
 
 def elsewhere(controller: Any, error: ProtocolError) -> list[str]:

@@ -33,6 +33,15 @@ _Place = tuple[str, int]
 """A controller's name and a line."""
 
 
+class HeldBack(NamedTuple):
+    """A transition that an in-port triggered and that was held back, before its body went on."""
+
+    tick: int
+    port: Any
+    state: int
+    event: int
+
+
 class Record:
     """When the parts of one request were answered (-1: not yet), and with what."""
 
@@ -84,6 +93,8 @@ class History:
         self._last: dict[_Place, Transition] = {}
         self._stalls: dict[_Place, Stall] = {}
         """What holds back a line's message there since its last transition."""
+        self._held_back: dict[str, HeldBack] = {}
+        """The last transition of a controller that was held back, if none was made since."""
         self._decisive: dict[_Place, dict[str, int]] = {}
         """The last transitions there that exchanged messages, changed the state, or the bytes."""
         self._open: set[_Place] = set()
@@ -107,13 +118,20 @@ class History:
         self._tap = MessageTap(
             system, self._concerns, self._line_of, self._data_of, self._sent, self._whole
         )
-        if self._whole:
-            for controller in system.controllers:
-                controller.stall_observer = self.stalled
+        for controller in system.controllers:
+            controller.stall_observer = self.stalled
 
     def failed_on(self, controller: Any) -> list[Received]:
         """The messages that a controller was working on when it failed."""
         return [] if self._tap is None else self._tap.failed_on(controller)
+
+    def held_back_before(self, controller: Any) -> HeldBack | None:
+        """What the in-port in which a controller failed had triggered before, in vain, in the same
+        look at its message."""
+        held = self._held_back.get(controller_name(controller))
+        if held is None or held.port is not controller.current:
+            return None
+        return held if held.tick == controller.engine.now else None
 
     def transition(
         self,
@@ -126,10 +144,11 @@ class History:
     ) -> None:
         """Called by a controller after each of its transitions."""
         self.transitions += 1
-        line = address & self._line_mask
+        line, who = address & self._line_mask, controller_name(controller)
+        self._held_back.pop(who, None)
         if not self._follows(line):
             return
-        states, who = controller.STATES, controller_name(controller)
+        states = controller.STATES
         new = Transition(
             tick=controller.engine.now,
             who=who,
@@ -154,9 +173,12 @@ class History:
     def stalled(self, controller: Any, address: int, state: int, event: int) -> None:
         """Called by a controller for each look at a transition that is held back."""
         line, who = address & self._line_mask, controller_name(controller)
+        tick = controller.engine.now
+        self._held_back[who] = HeldBack(tick, controller.current, state, event)
+        if not self._whole:
+            return
         name, event_name = controller.STATES.name_of(state), controller.EVENTS.name_of(event)
         known = self._stalls.get((who, line))
-        tick = controller.engine.now
         if known is not None and (known.state, known.event) == (name, event_name):
             known.times += 1
             known.until = tick

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from protocols.loader import load_protocol
+from protocols import DIRECTORY
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.system.builder import build_system
 from runtime.system.system import System
 from runtime.types.atomic_op import AtomicKind, AtomicOp
@@ -131,7 +133,11 @@ def test_a_message_on_a_link_is_its_sender_s(tmp_path: Path) -> None:
 def failure_of(bug: str, directory: Path, profile: str, said: str = "") -> Failure:
     """How the Python engine fails on a planted bug under one profile, on the first seed on which
     the verdict says so."""
-    protocol = load_protocol(str(BY_NAME[bug].plant(directory)))
+    return failure_in(load_protocol(str(BY_NAME[bug].plant(directory))), profile, said)
+
+
+def failure_in(protocol: LoadedProtocol, profile: str, said: str = "") -> Failure:
+    """The first failure of a protocol under one profile of which the verdict says so."""
     for seed in range(1, 9):
         campaign = Campaign(protocol, Options(seed, 300, profile))
         for plan in campaign.plans():
@@ -143,7 +149,7 @@ def failure_of(bug: str, directory: Path, profile: str, said: str = "") -> Failu
                 if said in str(kind):
                     return campaign.explain(plan.leg, run, finding)
                 break
-    raise AssertionError(f"{bug} is not found")
+    raise AssertionError(f"no failure of {protocol.identity.name} is found")
 
 
 def test_a_wait_for_another_line_shows_that_line(tmp_path: Path) -> None:
@@ -212,6 +218,32 @@ def test_a_missing_pair_says_where_its_event_is_handled(tmp_path: Path) -> None:
     assert "PUTX_NotOwner is handled in I, M," in text
     assert re.search(r"\bMI handles \w+", text)
     assert re.search(r"PUTX_NotOwner on PUTX from L1Cache \d+ .*UNDEFINED", text)
+
+
+def test_a_port_that_goes_on_behind_a_trigger_in_vain_says_so(tmp_path: Path) -> None:
+    """The victim's row stalls, and what stands behind the trigger finds no frame."""
+    for file in DIRECTORY.glob("MSI[-.]*"):
+        shutil.copy(file, tmp_path)
+    cache = tmp_path / "MSI-cache.sm"
+    text = cache.read_text()
+    for old, new_text in (
+        (
+            "getCacheEntry(victim));\n        } else if",
+            "getCacheEntry(victim));\n        }\n        if",
+        ),
+        ("Replacement) {\n    zm_waitMandatory;", "Replacement) {\n    z_stall;"),
+        ("  action(kw_wake", '  action(z_stall, "z", desc="Stall") { }\n\n  action(kw_wake'),
+    ):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new_text)
+    cache.write_text(text)
+    failure = failure_in(load_protocol(str(tmp_path / "MSI.slicc")), "set-conflict")
+    said = " ".join(render(failure).split())
+    assert re.search(
+        r"before that, the same in-port triggered Replacement in \w+, which was held back "
+        r"\(`z_stall`\), and went on with what stands behind that trigger \[MSI-cache.sm:\d+\]",
+        said,
+    )
 
 
 def test_a_leak_shows_the_line_that_is_left(tmp_path: Path) -> None:
