@@ -1,9 +1,10 @@
 """What if a transition did something else: tables with one row changed.
 
 A row is changed into what the author wrote elsewhere in the machine: an action more, an action
-less, one action in place of another, another next state, another row for the same event. If the leg
-passes then, the failure does not happen without what the row does now. Invariant: nothing outlives
-a run; a row is changed in a system that was built for it.
+less, one action in place of another, another next state, another row for the same event. A row that
+is missing becomes one for the same event, or for another event of the same port in that state. If
+the leg passes then, the failure does not happen without what the row does now. Invariant: nothing
+outlives a run; a row is changed in a system that was built for it.
 """
 
 from __future__ import annotations
@@ -54,6 +55,9 @@ def changes(protocol: LoadedProtocol, cell: Cell) -> Iterator[Change]:
         for of, other in _of_like_states_first(kind, state, event):
             words = f"as in {kind.STATES.name_of(of)}"
             yield Change(cell, words, other, False, (machine, of, event))
+        for on, other in _same_state(kind, state, event):
+            words = f"as on {kind.EVENTS.name_of(on)}"
+            yield Change(cell, words, other, False, (machine, state, on))
         return
     seen = {_content(row)}
     for words, other in _other_rows(kind, state, event, row):
@@ -143,6 +147,17 @@ def _same_event(machine: type[Controller], state: int, event: int) -> list[tuple
     """Rows for an event in other states."""
     table = machine.TRANSITIONS.items()
     return [(of, other) for (of, on), other in table if on == event and of != state]
+
+
+def _same_state(machine: type[Controller], state: int, event: int) -> list[tuple[int, Transition]]:
+    """Rows for other events in a state that may take the event's message: those with an action
+    that it meets in other states. All of them, if no state has a row for it."""
+    known = {action for _, other in _same_event(machine, state, event) for action in other.actions}
+    return [
+        (on, other)
+        for (of, on), other in machine.TRANSITIONS.items()
+        if of == state and on != event and (not known or known.intersection(other.actions))
+    ]
 
 
 def _of_like_states_first(

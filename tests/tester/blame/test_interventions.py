@@ -65,7 +65,17 @@ def test_a_row_that_is_not_there_is_that_of_another_state() -> None:
     assert found
     for change in found:
         assert change.row is machine.TRANSITIONS[change.source[1:]]
-        assert change.words.startswith("as in ")
+        assert change.words.startswith("as in " if change.source[2] == cell[2] else "as on ")
+
+
+def test_a_row_that_is_not_there_is_that_of_another_event_of_its_port() -> None:
+    """Of the rows in II_A only one dequeues the port on which the event arrives."""
+    protocol = loaded("MSI")
+    machine = protocol.info.machine("L1Cache")
+    cell = ("L1Cache", machine.STATES.II_A, machine.EVENTS.FwdGetS)
+    assert cell[1:] not in machine.TRANSITIONS
+    found = [change.words for change in changes(protocol, cell) if change.source[1] == cell[1]]
+    assert found == ["as on PutAck"]
 
 
 @pytest.mark.parametrize(
