@@ -27,6 +27,7 @@ _FOREIGN = {
     "for": "SLICC has no loops",
     "do": "SLICC has no loops",
     "switch": "SLICC has no `switch`; use `if` and `else if`",
+    "elif": "write `else if`",
     "case": "SLICC has no `switch`; use `if` and `else if`",
 }
 
@@ -81,6 +82,45 @@ def _static_method_call(at: Recovery) -> bool | None:
         help="call the method on an object: `object.method(…)`",
     )
     return False
+
+
+def _member_behind_two_colons(at: Recovery) -> bool | None:
+    name, scope, type_name = at.before(), at.before(2), at.before(3)
+    if name is None or scope is None or type_name is None:
+        return None
+    if [name.type, scope.type, type_name.type] != ["ID", "SCOPE", "ID"]:
+        return None
+    at.sink.error(
+        "unsupported-construct",
+        f"`{type_name}::{name}` is the name of a type",
+        at.span(type_name, name),
+        "not a value",
+        help=f"a member of an enumeration is written `{type_name}:{name}`",
+    )
+    return False
+
+
+def _operator_in_words(at: Recovery) -> bool | None:
+    """``a and b``, ``not a``."""
+    meant = {"and": "AND", "or": "OR"}.get(str(at.token))
+    if at.token.type == "ID" and meant is not None and meant in at.accepts():
+        _report_word(at, at.token, "&&" if meant == "AND" else "||")
+        at.replace(meant)
+        return True
+    before = at.before()
+    if before is None or before.type != "ID" or before != "not":
+        return None
+    _report_word(at, before, "!")
+    return False
+
+
+def _report_word(at: Recovery, word: Token, operator: str) -> None:
+    at.sink.error(
+        "unsupported-construct",
+        f"the operator `{word}` does not exist",
+        at.span(word),
+        help=f"write `{operator}`",
+    )
 
 
 def _foreign_operator(at: Recovery) -> bool | None:
@@ -356,6 +396,8 @@ def _anything(at: Recovery) -> bool:
 _MISTAKES: tuple[Mistake, ...] = (
     _hexadecimal_number,
     _static_method_call,
+    _member_behind_two_colons,
+    _operator_in_words,
     _foreign_operator,
     _compound_assignment,
     _foreign_statement,

@@ -21,6 +21,9 @@ from slicc.syntax import nodes as syntax
 
 Statements = list[ir.Stmt]
 
+_INTO = dict.fromkeys((("MachineID", "NetDest"), ("NodeID", "Set")), "fill the set with `add(…)`")
+"""Help for a value of one type that is to become one of another."""
+
 
 def stripped(node: syntax.Expression) -> syntax.Expression:
     while isinstance(node, syntax.Parenthesized):
@@ -47,6 +50,7 @@ def assign(body: Body, node: syntax.Assign, into: Statements) -> None:
                 node.value.span,
                 f"is `{type_rules.describe(value.type)}`",
                 secondary=[Label(target.span, f"is `{type_rules.describe(place.type)}`")],
+                help=_INTO.get((type_rules.describe(value.type), type_rules.describe(place.type))),
             )
             return
         value = converted

@@ -102,7 +102,11 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
         what = _other_kind(body, name)
         if what is not None:
             body.sink.error(
-                "not-a-variable", f"{what} `{name}` has no value", node.name.span, "not a variable"
+                "not-a-variable",
+                f"{what} `{name}` has no value",
+                node.name.span,
+                "not a variable",
+                help=_of_an_enumeration(body, name),
             )
             return unknown(node.span)
         if body.misses.first("variable", name, node.name.span):
@@ -127,6 +131,13 @@ def _unknown_variable(body: Body, name: syntax.Name) -> None:
         "not declared here",
         help=lambda: suggest_variable(body, name.text),
     )
+
+
+def _of_an_enumeration(body: Body, name: str) -> str | None:
+    found = body.scope.find_type(name)
+    if found is None or found.kind is not TypeKind.ENUM:
+        return None
+    return f"its members are written `{name}:…`"
 
 
 def _other_kind(body: Body, name: str) -> str | None:

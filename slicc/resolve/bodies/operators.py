@@ -69,6 +69,8 @@ def _operand_help(left: ir.Type, right: ir.Type) -> str | None:
         return "convert with `intToCycles`"
     if ir.CYCLES in pair and ir.TICK in pair:
         return "convert with `cyclesToTicks` or `ticksToCycles`"
+    if {type_rules.describe(each) for each in pair} == {"MachineID", "MachineType"}:
+        return "take the type with `machineIDToMachineType`"
     return None
 
 

@@ -18,7 +18,16 @@ from slicc.resolve.scope.symbols import (
 )
 from slicc.resolve.scope.uses import NameKind, Offer
 
+_EVENT = "Event"
+"""What in-ports trigger, whatever else has a member of that name."""
 _INSIDE = {"in_msg": "`peek`", "out_msg": "`enqueue`"}
+_NULL_TEST = "test with `is_valid(…)` or `is_invalid(…)`"
+_ELSEWHERE = {
+    "True": "write `true`",
+    "False": "write `false`",
+    **dict.fromkeys(("null", "NULL", "nullptr", "None"), _NULL_TEST),
+}
+"""What values are called in other languages."""
 _KINDS = {"tbe": "TBE", "cache_entry": "entry"}
 
 
@@ -30,6 +39,8 @@ def suggest_variable(body: Body, name: str) -> str | None:
         if body.kind is BodyKind.ACTION:
             return f"this machine has no {_KINDS.get(name, 'address')} type"
         return f"`{name}` exists in actions only; a function takes it as a parameter"
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
     return did_you_mean(name, body.locals.names()) or _suggest_member(body, name)
 
 
@@ -39,6 +50,8 @@ def _suggest_member(body: Body, name: str) -> str | None:
     symbols = dict(scope.types if body.machine is None else body.machine.parent.types)
     symbols.update(scope.types)
     owners = [s.name for s in symbols.values() if s.kind is TypeKind.ENUM and name in s.members]
+    if body.kind is BodyKind.IN_PORT and _EVENT in owners:
+        owners = [_EVENT]
     return f"did you mean `{owners[0]}:{name}`?" if len(owners) == 1 else None
 
 
