@@ -1,10 +1,10 @@
 """What if a transition did something else: tables with one row changed.
 
 A row is changed into what the author wrote elsewhere in the machine: an action more, an action
-less, one action in place of another, another next state, another row for the same event. A row that
-is missing becomes one for the same event, or for another event of the same port in that state. If
-the leg passes then, the failure does not happen without what the row does now. Invariant: nothing
-outlives a run; a row is changed in a system that was built for it.
+less, two in the other order, one in place of another, another next state, another row for the same
+event. A row that is missing becomes one for the same event, or for another event of the same port
+in that state. If the leg passes then, the failure does not happen without what the row does now.
+Invariant: nothing outlives a run; a row is changed in a system that was built for it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from protocols.loader import LoadedProtocol
@@ -35,9 +36,9 @@ Cell = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Another row for a cell. ``words``: how it differs; ``small``: in an action more or less, or
-    in the next state; ``source``: the cell whose text it is, where the table has no row for this
-    one."""
+    """Another row for a cell. ``words``: how it differs; ``small``: in an action more or less, in
+    the order of two, or in the next state; ``source``: the cell whose text it is, where the table
+    has no row for this one."""
 
     cell: Cell
     words: str
@@ -63,7 +64,7 @@ def changes(protocol: LoadedProtocol, cell: Cell) -> Iterator[Change]:
     for words, other in _other_rows(kind, state, event, row):
         if _content(other) not in seen:
             seen.add(_content(other))
-            yield Change(cell, words, other, _distance(row, other) == 1, cell)
+            yield Change(cell, words, other, _distance(row, other) <= 1, cell)
 
 
 class _TooOften(Exception):
@@ -195,6 +196,9 @@ def _other_rows(
     for place, action in enumerate(row.actions):
         actions = row.actions[:place] + row.actions[place + 1 :]
         yield f"without {action.__name__}", replace(row, actions=actions)
+    for place, (first, second) in enumerate(pairwise(row.actions)):
+        actions = (*row.actions[:place], second, first, *row.actions[place + 2 :])
+        yield f"with {second.__name__} before {first.__name__}", replace(row, actions=actions)
     states = range(machine.STATES.NUM)
     for following in dict.fromkeys((None, *(other.next for other in near), *states)):
         if following not in (COMPUTED, state):

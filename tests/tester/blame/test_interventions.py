@@ -56,6 +56,20 @@ def test_rows_that_differ_least_come_first_and_none_comes_twice() -> None:
     assert all(change.source == cell for change in found)
 
 
+def test_two_actions_are_tried_in_the_other_order() -> None:
+    """The forward goes to the owner, so it is sent before the owner is forgotten."""
+    protocol = loaded("MSI")
+    machine = protocol.info.machine("Directory")
+    cell = ("Directory", machine.STATES.M, machine.EVENTS.GetS)
+    words = "with os_ownerIsSharer before fs_forwardGetS"
+    [swapped] = (change for change in changes(protocol, cell) if change.words == words)
+    row = machine.TRANSITIONS[cell[1:]]
+    first, second, *others = row.actions
+    assert swapped.row.actions == (second, first, *others)
+    assert swapped.row.next == row.next
+    assert swapped.small
+
+
 def test_a_row_that_is_not_there_is_that_of_another_state() -> None:
     protocol = loaded("MSI")
     machine = protocol.info.machine("L1Cache")
