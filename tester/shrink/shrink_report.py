@@ -13,6 +13,7 @@ from slicc.text.wording import first_few
 from tester.diagnosis.listing import listing
 from tester.profiles.machine_roles import find_roles
 from tester.program.replay_file import save_leg
+from tester.shrink.measure import Size
 from tester.shrink.scripts import NOMINAL, script_of
 from tester.shrink.search import Shrunk, finding_of
 
@@ -61,6 +62,7 @@ def as_text(
         shrunk.ending,
         *_slip(shrunk),
         *(f"seen on the way: {kind}: {file}" for kind, file in others.items()),
+        *_further(shrunk, others),
         command,
     ]
 
@@ -70,6 +72,27 @@ def _slip(shrunk: Shrunk) -> list[str]:
     if shrunk.ended in ("", shrunk.ends) or not shrunk.ends:
         return []
     return [f"it ends with {shrunk.ends}; the leg that was found ended with {shrunk.ended}"]
+
+
+def _further(shrunk: Shrunk, others: dict[str, Path]) -> list[str]:
+    """Behind a search that was cut: another failure that may come down to less. One fault shows
+    in several states: the same event of the same machine before other kinds, then the smallest."""
+    if not shrunk.cut or not others:
+        return []
+
+    def order(kind: str) -> tuple[bool, int]:
+        alike = _without_state(kind) == _without_state(shrunk.kind)
+        return not alike, Size.of(shrunk.others[kind].program).accesses
+
+    file = others[min(others, key=order)]
+    return [f"any of them may come down to less: gpu-tester shrink {file}"]
+
+
+def _without_state(kind: str) -> tuple[str, ...]:
+    """Verdict, machine and event."""
+    verdict, _, cell = kind.partition(" ")
+    machine, _, pair = cell.partition(".")
+    return verdict, machine, pair.rpartition(".")[2]
 
 
 def as_json(

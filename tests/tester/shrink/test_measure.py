@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -151,3 +152,15 @@ def test_what_is_left_has_no_line_without_end() -> None:
     assert lines[1].endswith(" and 994 more (they are in the .leg)")
     [before] = [line for line in lines if line.endswith(" rows before")]
     assert len(lines) - lines.index(before) == 60 + 3
+
+
+def test_a_search_that_was_cut_names_what_may_come_down_to_less() -> None:
+    """The same event in another state comes before a smaller leg that fails otherwise."""
+    protocol, leg, small = loaded("MSI"), leg_of("MSI", "replacement", 4, 20), message_passing()
+    size, kind = Size.of(leg.program), "undefined-transition Directory.{}.Data"
+    others = {"hang load": small, kind.format("M"): leg}
+    files = {each: Path(f"{number}.leg") for number, each in enumerate(others)}
+    shrunk = Shrunk(leg, kind.format("S"), size, size, cut="cut at its limit", others=others)
+    hint = "any of them may come down to less: gpu-tester shrink 1.leg"
+    assert hint in as_text(shrunk, protocol, files, "replay")
+    assert hint not in as_text(replace(shrunk, cut=""), protocol, files, "replay")
