@@ -9,14 +9,14 @@ Invariant: nothing outlives a run; a row is changed in a system that was built f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from protocols.loader import LoadedProtocol
-from runtime.controller.declarations import COMPUTED, Transition
+from runtime.controller.declarations import COMPUTED, Transaction, Transition
 from runtime.controller.shapes import Controller
 from runtime.native.row_change import Changeable, RowChange
 from runtime.system.builder import build_completed
@@ -161,6 +161,17 @@ def _same_state(machine: type[Controller], state: int, event: int) -> list[tuple
     ]
 
 
+def _with(
+    machine: type[Controller], row: Transition, action: Callable[[Any, Transaction], None]
+) -> Transition:
+    """The row with one action more: behind the others where the author writes it behind most, as
+    a wake-up or what pops and frees, else before them."""
+    rows = [each.actions for each in machine.TRANSITIONS.values() if action in each.actions]
+    late = sum(2 * actions.index(action) >= len(actions) for actions in rows)
+    around = (row.actions, (action,)) if 2 * late > len(rows) else ((action,), row.actions)
+    return replace(row, actions=(*around[0], *around[1]))
+
+
 def _of_like_states_first(
     machine: type[Controller], state: int, event: int
 ) -> list[tuple[int, Transition]]:
@@ -205,7 +216,7 @@ def _other_rows(
             shown = name(state if following is None else following)
             yield f"with {shown} as its next state", replace(row, next=following)
     for action in added:
-        yield f"with {action.__name__}", replace(row, actions=(action, *row.actions))
+        yield f"with {action.__name__}", _with(machine, row, action)
     for of, other in same_event:
         yield f"as in {name(of)}", other
         yield f"with the actions of {name(of)}", replace(other, next=row.next)
@@ -214,7 +225,7 @@ def _other_rows(
     )
     for action in far:  # a wake-up or a release that only rows of other events have
         if action not in row.actions and action not in added:
-            yield f"with {action.__name__}", replace(row, actions=(action, *row.actions))
+            yield f"with {action.__name__}", _with(machine, row, action)
     for place, action in enumerate(row.actions):
         together = {
             each

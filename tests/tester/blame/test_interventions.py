@@ -56,6 +56,17 @@ def test_rows_that_differ_least_come_first_and_none_comes_twice() -> None:
     assert all(change.source == cell for change in found)
 
 
+def test_a_wake_up_is_added_behind_what_pops_the_message() -> None:
+    """A woken message goes to the head of its queue: popped behind that, it would be lost."""
+    protocol = loaded("MSI")
+    machine = protocol.info.machine("L1Cache")
+    cell = ("L1Cache", machine.STATES.S, machine.EVENTS.Inv)
+    found = {change.words: change.row for change in changes(protocol, cell)}
+    row = machine.TRANSITIONS[cell[1:]]
+    assert found["with kw_wakeWaiting"].actions[:-1] == row.actions
+    assert found["with wd_writeData"].actions[1:] == row.actions
+
+
 def test_two_actions_are_tried_in_the_other_order() -> None:
     """The forward goes to the owner, so it is sent before the owner is forgotten."""
     protocol = loaded("MSI")
