@@ -50,9 +50,8 @@ def test_every_profile_gives_legal_and_concurrent_programs(name: str) -> None:
         # units and only stores that are followed find more (docs/tester-programs.md, Profiles).
         assert np.mean(live) >= 2.5
         return
-    # Agents that target others' stores mostly wait, and so do many on few lines.
-    waiting = ("system", "probe-crossing", "scarcity")
-    assert np.mean(live) >= (0.2 if name in waiting else 0.6)
+    # Up to 32 agents on one or two lines wait for a location more often than others.
+    assert np.mean(live) >= (0.5 if name == "starvation" else 0.6)
 
 
 def test_the_large_shapes_are_legal_too() -> None:
