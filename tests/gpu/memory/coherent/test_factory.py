@@ -13,7 +13,7 @@ from gpu.memory.coherent.factory import EngineChoice, EngineMissing, choose_engi
 from gpu.memory.coherent.native_backend import NativeBackend
 from gpu.memory.coherent.python_backend import PythonBackend
 from runtime.description import DescriptionError
-from runtime.native.toolchain.compiler import FLAGS, ToolchainError, find_compiler
+from runtime.native.toolchain.compiler import TIERS, ToolchainError, find_compiler
 from runtime.native.toolchain.pending_object import stop_all
 from tests.gpu.memory.coherent.streams import loaded
 from tests.tester.native.equality import loaded as known
@@ -65,8 +65,7 @@ def test_devices_of_one_process_share_what_is_compiled(
         choose_engine(loaded("GPU_VIPER"), EngineChoice.native, seed)
     stop_all()
     words = note.read_text().split()
-    (optimised,) = (flag for flag in FLAGS if flag.startswith("-O"))
-    assert [word for word in words if word != "none"] == ["-O0", optimised]
+    assert [word for word in words if word != "none"] == list(TIERS[:2])
 
 
 @pytest.mark.parametrize(
