@@ -23,7 +23,7 @@ from tester.exploration.report import (
 )
 from tester.exploration.small_system import Bounds, small_system
 from tester.profiles.machine_roles import find_roles
-from tests.compiling import ROOT
+from tests.compiling import CHECKED, ROOT
 from tests.measured_times import with_times
 from tests.planted.bug import HANG, Bug, BugClass, Edit
 from tests.planted.bugs import BUGS
@@ -248,7 +248,10 @@ def test_the_probability_of_an_omission() -> None:
     [bug for bug in BUGS if bug.protocol in WHOLE or bug.name in MESI],
     ids=lambda bug: bug.name,
 )
-def test_planted_bugs_of_the_small_protocols(bug: Bug, tmp_path: Path) -> None:
+def test_planted_bugs_of_the_small_protocols(
+    bug: Bug, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLICC_CXXFLAGS", CHECKED)  # to optimise takes longer than to explore
     if bug.name in INEXPRESSIBLE:
         pytest.skip(INEXPRESSIBLE[bug.name])
     planted = load_protocol(str(bug.plant(tmp_path)), native=True)
