@@ -456,7 +456,7 @@ def _abilities(description: SystemDescription) -> Iterator[LeftOut]:
     for name, group in description.agents.items():
         for ability, kinds, what in _CAN_DO_WITHOUT:
             if agent_kinds(description)[name] in kinds and ability not in group.without:
-                without = (*group.without, ability)
+                without = [*group.without, ability]  # as a file has it
                 yield LeftOut(f"{what} by {name}", avoid={f"agents.{name}.without": without})
 
 

@@ -87,7 +87,7 @@ def avoided(
             kind, _, rest = path.partition(".")
             if kind not in there or rest.partition(".")[0] in there[kind]:
                 before = found.get(path)
-                if isinstance(before, tuple) and isinstance(value, tuple):
+                if isinstance(before, tuple | list) and isinstance(value, tuple | list):
                     value = (*before, *value)
                 found[path] = value
     return found

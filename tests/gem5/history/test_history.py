@@ -122,7 +122,7 @@ def test_legs_that_fail_are_attacked_again_without_what_makes_them(tmp_path: Pat
     driver = BY_NAME["mi-dma-read-leaves-a-transaction"].plant(tmp_path)
     (alone,) = attack(driver, 100, 10, [Round(apart=())]).rounds
     assert alone.apart
-    assert {each.left_out[0].what for each in alone.apart} == {"agents on DMA"}
+    assert {each.left_out[0].what for each in alone.apart} == {"loads by dma"}
     assert not alone.failures and not alone.legs
     assert attack_apart(driver, 100, 10, [alone]).rounds == (alone,)
 

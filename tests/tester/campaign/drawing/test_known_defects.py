@@ -217,6 +217,9 @@ def test_only_what_is_there_is_assigned(loaded: LoadedProtocol) -> None:
         "machine.Directory.parameters.directory_latency": 3,
         "agents.dma.without": ("stores",),
     }
+    left_out = DefectDescription("more", avoid={"agents.dma.without": ["loads"]})
+    found = avoided([*loaded.written.defects, left_out], loaded.written, loaded.description)
+    assert found["agents.dma.without"] == ("stores", "loads")
     alone = replace(loaded.written, agents={"cpu": loaded.written.agents["cpu"]})
     assert "agents.dma.without" not in avoided(alone.defects, alone, loaded.description)
 
