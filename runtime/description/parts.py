@@ -416,6 +416,9 @@ class DefectDescription(Piece, frozen=True):
             "one of these, so that no part of the system is never tested"
         ),
     ] = ()
+    weight: Annotated[
+        Thousand, doc("how often `avoid` is drawn where each of `instead` is drawn once")
+    ] = 1
     needs: Annotated[
         Listed[CellOrAction],
         doc(

@@ -95,7 +95,8 @@ class LeftOut:
 
     def of(self, options: Options) -> Options:
         """The options of a campaign without it."""
-        there = (DefectDescription(self.what, avoid={**self.avoid}),) if self.avoid else ()
+        avoid = {p: tuple(v) if isinstance(v, list) else v for p, v in self.avoid.items()}
+        there = (DefectDescription(self.what, avoid=avoid),) if avoid else ()
         fixed = {**options.fixed, **self.fixed}
         return replace(
             options,

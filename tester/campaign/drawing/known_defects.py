@@ -66,8 +66,8 @@ def _described(defect: DefectDescription) -> str:
 
 def one_way(defect: DefectDescription, prng: Prng) -> DefectDescription:
     """The defect with one of the ways in which it is avoided."""
-    drawn = prng.fork(defect.called).below(1 + len(defect.instead))
-    return structs.replace(defect, avoid=defect.instead[drawn - 1]) if drawn else defect
+    drawn = prng.fork(defect.called).below(defect.weight + len(defect.instead)) - defect.weight
+    return structs.replace(defect, avoid=defect.instead[drawn]) if drawn >= 0 else defect
 
 
 def avoided(
@@ -87,7 +87,7 @@ def avoided(
             kind, _, rest = path.partition(".")
             if kind not in there or rest.partition(".")[0] in there[kind]:
                 before = found.get(path)
-                if isinstance(before, tuple | list) and isinstance(value, tuple | list):
+                if isinstance(before, tuple) and isinstance(value, tuple):
                     value = (*before, *value)
                 found[path] = value
     return found

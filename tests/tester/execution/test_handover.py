@@ -96,7 +96,7 @@ def test_every_byte_is_read_by_an_agent_that_may(name: str) -> None:
 
 
 def test_who_does_not_load_reads_nothing_back() -> None:
-    """Bytes that nobody else may read are left out."""
+    """Bytes that no other agent may read are left out."""
     config = CONFIGS["unaligned"]
     program = generate_program(config, Prng(4))
     groups = config.isolation_groups
@@ -112,8 +112,8 @@ def test_who_does_not_load_reads_nothing_back() -> None:
         assert readers <= allowed
         seen = {start + i for _, start, size, _ in loads(back) for i in range(size)}
         assert {groups[writer] for byte, writer in writers.items() if byte not in seen} == left_out
-    nobody = (False,) * len(groups)
-    assert read_back_program(program, final_contents(program), groups, nobody) is None
+    none = (False,) * len(groups)
+    assert read_back_program(program, final_contents(program), groups, none) is None
 
 
 @pytest.mark.parametrize(

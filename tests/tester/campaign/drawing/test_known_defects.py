@@ -16,6 +16,7 @@ from runtime.description import DefectDescription, SystemDescription, load_descr
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.known_defects import avoided, resembling
 from tester.campaign.drawing.options import Options
+from tester.campaign.left_out import LeftOut
 from tester.cli.options.run import RunOptions
 from tester.cli.verbs.run import drawn_options, run
 from tester.diagnosis.failure_report import render
@@ -90,6 +91,10 @@ def test_each_leg_draws_a_way_to_avoid_one(loaded: LoadedProtocol) -> None:
         assert instead == (leg.machines["Directory"].parameters["directory_latency"] != 3)
     attacked = descriptions(drawing, attack=("two-directories",))
     assert not any(leg.machines["L1Cache"].count == 7 for leg in attacked)
+    heavy = replace(other, weight=9)
+    drawing = dataclasses.replace(loaded, written=replace(loaded.written, defects=(heavy, stores)))
+    often = [leg.machines["L1Cache"].count == 7 for leg in descriptions(drawing)]
+    assert 3 * sum(often) < sum(units)
 
 
 def test_they_are_attacked_on_request(loaded: LoadedProtocol) -> None:
@@ -217,8 +222,8 @@ def test_only_what_is_there_is_assigned(loaded: LoadedProtocol) -> None:
         "machine.Directory.parameters.directory_latency": 3,
         "agents.dma.without": ("stores",),
     }
-    left_out = DefectDescription("more", avoid={"agents.dma.without": ["loads"]})
-    found = avoided([*loaded.written.defects, left_out], loaded.written, loaded.description)
+    more = LeftOut("more", avoid={"agents.dma.without": ["loads"]}).of(Options(1, 1)).left_out
+    found = avoided([*loaded.written.defects, *more], loaded.written, loaded.description)
     assert found["agents.dma.without"] == ("stores", "loads")
     alone = replace(loaded.written, agents={"cpu": loaded.written.agents["cpu"]})
     assert "agents.dma.without" not in avoided(alone.defects, alone, loaded.description)
