@@ -115,18 +115,15 @@ inline void places_start(Context& x, const PlanView& plan) {
     }
     s.place_stride = places_stride(first);
     x.place_stride = s.place_stride;
-    PlaceMap near = {};
     // `expect_entry` reads the place behind: one that stands alone at the end is that one.
     const u32 last = static_cast<u32>(s.place_stride / sizeof(u32) - 2);
-    for (u32 node = 0; node <= s.topology.nodes; node++) {
-        near.next[node] = map.next[node] < last ? map.next[node] : last;
-    }
+    const auto near = [&](u32 node) { return map.next[node] < last ? map.next[node] : last; };
     for (u32 i = 0; i < s.buffers; i++) {
         MessageBuffer& b = message_buffer(x, i);
         if (b.consumer < s.controllers)
-            b.near = near.next[node_of_controller(x, plan.controller(b.consumer))];
+            b.near = near(node_of_controller(x, plan.controller(b.consumer)));
     }
-    for (u32 i = 0; i < s.ports; i++) x.ports[i].near = near.next[x.ports[i].owner];
+    for (u32 i = 0; i < s.ports; i++) x.ports[i].near = near(x.ports[i].owner);
     for (u64 i = 0; i < s.channels.count; i++)
         x.channels[i].near = message_buffer(x, x.channels[i].buffer).near;
     each_place(x, plan, [&](u32 node) { return map.next[node]++; });
