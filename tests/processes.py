@@ -120,10 +120,10 @@ def see_end(
 
 def until(true: Callable[[], bool]) -> None:
     """Wait, a minute at most, until something is so. Raises TimeoutError."""
-    for _ in range(3000):
+    for _ in range(60_000):
         if true():
             return
-        time.sleep(0.02)
+        time.sleep(0.001)
     raise TimeoutError
 
 

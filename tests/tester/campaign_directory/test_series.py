@@ -62,7 +62,7 @@ def test_kills_at_any_moment_lose_nothing_that_was_committed(
         process = started(options(directory, guide=True, jobs=2))
         wanted = known + moments.randrange(1, 9)
         until(lambda: legs(directory) >= wanted or not process.is_alive())  # noqa: B023
-        time.sleep(moments.random() / 50)
+        time.sleep(moments.random() / 200)
         process.kill()
         process.join()
         kills += process.exitcode == -signal.SIGKILL
