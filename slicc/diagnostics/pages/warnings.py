@@ -235,7 +235,7 @@ CODES: tuple[Code, ...] = (
         "is, blocks the messages behind it, and is tried again without any wake-up.",
         example='action(z_stall, "z") { stall_and_wait(request_in, address); }\n'
         "transition(IS, Inv) { z_stall; }",
-        instead='action(w_wait, "w") { stall_and_wait(request_in, address); }\n'
+        instead='action(w_wait, "ww") { stall_and_wait(request_in, address); }\n'
         "transition(IS, Inv) { w_wait; }",
     ),
     Code(
