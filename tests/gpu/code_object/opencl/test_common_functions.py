@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 
 from gpu import Device, LocalBytes, Signal
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl.compiler import compile_kernels, find_compiler
 
 SOURCE = Path(__file__).with_name("common_functions.cl")
 ITEMS = 128
@@ -19,11 +19,10 @@ Array = npt.NDArray[Any]
 
 
 @pytest.fixture(scope="module", params=["-O0", "-O2"])
-def compiled(request: pytest.FixtureRequest) -> CodeObject:
-    clang = find_compiler()
-    if clang is None:
-        pytest.skip("no clang that compiles for AMDGPU")
-    return CodeObject.from_bytes(compile_kernels(SOURCE, clang, options=(request.param,)))
+def compiled(
+    request: pytest.FixtureRequest, compiled_with: Callable[[Path, str], CodeObject]
+) -> CodeObject:
+    return compiled_with(SOURCE, request.param)
 
 
 def run(compiled: CodeObject, kernel: str, *arguments: Any) -> list[Array]:

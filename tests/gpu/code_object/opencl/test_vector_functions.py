@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import pytest
 
 from gpu import Device, Signal
 from gpu.code_object import CodeObject
-from gpu.code_object.opencl.compiler import compile_kernels, find_compiler
 
 SOURCE = Path(__file__).with_name("vector_functions.cl")
 ITEMS = 64
@@ -25,11 +25,10 @@ TYPES: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module", params=[pytest.param("-O0", marks=pytest.mark.slow), "-O2"])
-def compiled(request: pytest.FixtureRequest) -> CodeObject:
-    clang = find_compiler()
-    if clang is None:
-        pytest.skip("no clang that compiles for AMDGPU")
-    return CodeObject.from_bytes(compile_kernels(SOURCE, clang, options=(request.param,)))
+def compiled(
+    request: pytest.FixtureRequest, compiled_with: Callable[[Path, str], CodeObject]
+) -> CodeObject:
+    return compiled_with(SOURCE, request.param)
 
 
 def run(compiled: CodeObject, kernel: str, *arrays: Array, items: int = ITEMS) -> list[Array]:
