@@ -243,6 +243,25 @@ def test_the_status_says_whether_they_differ() -> None:
     assert other.returncode == 1 and other.stdout.startswith("<!DOCTYPE html>")
 
 
+def test_of_warnings_those_are_printed_that_only_the_second_version_has(tmp_path: Path) -> None:
+    old, new = (tmp_path / each for each in ("old", "new"))
+    for directory in (old, new):
+        directory.mkdir()
+        for path in shipped()["MSI"].parent.glob("MSI[.-]*"):
+            (directory / path.name).write_bytes(path.read_bytes())
+    text = (old / "MSI-cache.sm").read_text(encoding="utf-8")
+    unused = 'action({name}, "{name}", desc="No transition runs it") {{ }}\n\n  transition(I, '
+    once = text.replace("transition(I, ", unused.format(name="one_more"), 1)
+    assert once != text
+    (old / "MSI-cache.sm").write_text(once, encoding="utf-8")
+    twice = once.replace("transition(I, ", unused.format(name="another"), 1)
+    (new / "MSI-cache.sm").write_text(twice, encoding="utf-8")
+    done = slicc("diff", str(old / "MSI.slicc"), str(new / "MSI.slicc"))
+    assert done.returncode == 1 and "another" in done.stdout
+    assert done.stderr.count("warning[unused-action]") == 1
+    assert "runs `another`" in done.stderr and "one_more" not in done.stderr
+
+
 def test_bad_input_is_a_misuse() -> None:
     for name in ("MSY", "nothing.slicc"):
         done = slicc("diff", "MSI", name)
