@@ -41,7 +41,8 @@ class Guard(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        self.stream.flush()
+        if not self.stream.closed:  # as when the guard goes after it
+            self.stream.flush()
 
     def fileno(self) -> int:
         return self.stream.fileno()
