@@ -8,22 +8,28 @@ ports prefer: requests that are tried again and again may leave no turn to what 
 Invariant: a transition always finds room in the end. A table or buffer has at least what the
 neediest row asks for; only buffers that empty without the help of another machine are bounded
 (those towards the network and memory: a message leaves them when its latency is over), and tables
-only where rows check them.
+only where rows check them, or statements ask for their room.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from protocols.accepted_requests import called_functions
 from runtime.controller.declarations import BufferParameter, once_a_class
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.controller.wakeup import Controller
 from runtime.description import SystemDescription
+from tester.identity_cache import once_for_the_same
 from tester.profiles.machine_roles import find_roles
 from tester.profiles.profile_draw import Shape
 
 _ENTRIES: Final = "number_of_TBEs"
+_TABLE: Final = re.compile(r"number_of_(\w+_)?TBEs")
+_ROOM: Final = "areNSlotsAvailable"
+"""Whether a table has room, asked by the author's own statements."""
 _TO_MEMORY: Final = "requestToMemory"
 _TURNS: Final = "transitions_per_cycle"
 
@@ -69,6 +75,7 @@ class Limit(NamedTuple):
 def limits_in(description: SystemDescription, usual: SystemDescription) -> list[Limit]:
     """What is limited in a completed description, compared with the protocol's own one."""
     found = []
+    tables = _tables_of(usual)
     for name, machine in description.machines.items():
         whole = usual.machines.get(name)
         if whole is None or not machine.count:
@@ -78,11 +85,12 @@ def limits_in(description: SystemDescription, usual: SystemDescription) -> list[
             if built.resource_stalls and not whole.caches[cache].resource_stalls:
                 path = f"{place}.cache.{cache}.resource_stalls"
                 found.append(Limit("busy banks", path, True, False))
-        entries = machine.parameters.get(_ENTRIES)
-        usually = _usual_entries(name, description, usual)
-        if entries != usually:
-            path = f"{place}.parameters.{_ENTRIES}"
-            found.append(Limit("small tables", path, entries, usually))
+        for table in tables[name]:
+            entries = machine.parameters.get(table)
+            usually = _usual_entries(name, table, description, usual)
+            if entries != usually:
+                path = f"{place}.parameters.{table}"
+                found.append(Limit("small tables", path, entries, usually))
         turns, usual_turns = machine.parameters.get(_TURNS), whole.parameters.get(_TURNS)
         if turns != usual_turns:
             path = f"{place}.parameters.{_TURNS}"
@@ -95,11 +103,13 @@ def limits_in(description: SystemDescription, usual: SystemDescription) -> list[
     return found
 
 
-def _usual_entries(name: str, description: SystemDescription, usual: SystemDescription) -> object:
+def _usual_entries(
+    name: str, table: str, description: SystemDescription, usual: SystemDescription
+) -> object:
     """What a table has in a system with these counts, by the protocol's own description."""
-    derived = usual.machines[name].derived.get(_ENTRIES)
+    derived = usual.machines[name].derived.get(table)
     if derived is None or derived.count is None:
-        return usual.machines[name].parameters.get(_ENTRIES)
+        return usual.machines[name].parameters.get(table)
     return (description.machines[derived.count].count or 0) * derived.times + derived.plus
 
 
@@ -132,17 +142,32 @@ def _tables(
     shape: Shape, protocol: ProtocolInfo, description: SystemDescription
 ) -> Iterator[tuple[str, object]]:
     roles = find_roles(protocol, description)
-    caches = roles.first + roles.second + roles.processors
-    entries = {
+    caches = roles.first + roles.private + roles.second + roles.processors
+    most = {
         **dict.fromkeys(caches, shape.entries),
         **dict.fromkeys(roles.directories, shape.directory_entries),
         **dict.fromkeys(roles.dmas, shape.dma_entries),
     }
     for name, machine in _machines(protocol, description):
+        entries, usual = most.get(name), description.machines[name].parameters
+        if not entries:
+            continue
         buffers = _buffer_names(machine)
         need = max((n for target, n in _needs(machine).items() if target not in buffers), default=0)
-        if need and entries.get(name) and _ENTRIES in description.machines[name].parameters:
-            yield f"machine.{name}.parameters.{_ENTRIES}", max(need, entries[name])
+        if need and _ENTRIES in usual:
+            yield f"machine.{name}.parameters.{_ENTRIES}", max(need, entries)
+        elif _ROOM in called_functions(machine):
+            for table in _tables_of(description)[name]:
+                yield f"machine.{name}.parameters.{table}", min(int(usual[table]), entries)
+
+
+@once_for_the_same(4)
+def _tables_of(description: SystemDescription) -> dict[str, list[str]]:
+    """By machine: the parameters that say how many transactions its tables have room for."""
+    return {
+        name: [parameter for parameter in machine.parameters if _TABLE.fullmatch(parameter)]
+        for name, machine in description.machines.items()
+    }
 
 
 def _buffers(

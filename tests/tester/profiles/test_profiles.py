@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocols.loader import load_protocol
+from protocols import shipped
+from protocols.loader import LoadedProtocol, load_protocol
 from runtime.controller.declarations import Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import SystemDescription
@@ -209,6 +211,42 @@ def test_scarcity_limits_each_resource_by_what_a_row_needs() -> None:
             if wanted:
                 assert system.machines[name].parameters["number_of_TBEs"] == wanted
     assert "mandatoryQueue" not in seen and "responseToCore" in seen and "requestToMemory" in seen
+
+
+def asking_for_room(directory: Path) -> LoadedProtocol:
+    """MI, whose directory does not leave it to its rows whether there is room in its table."""
+    for path in shipped()["MI"].parent.glob("MI[.-]*"):
+        shutil.copy(path, directory)
+    text = (directory / "MI-dir.sm").read_text(encoding="utf-8")
+    requests, engines = (
+        f"{each}_in.isReady(clockEdge())" for each in ("requestNetwork", "dmaRequestQueue")
+    )
+    room = "TBEs.areNSlotsAvailable(1, clockEdge())"
+    for old, new in (
+        ("    check_allocate(TBEs);\n", ""),
+        ("void allocate(Addr);", "void allocate(Addr); bool areNSlotsAvailable(int, Tick);"),
+        (requests, f"{requests} && {room}"),
+        (engines, f"{engines} && {room}"),
+    ):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (directory / "MI-dir.sm").write_text(text, encoding="utf-8")
+    return load_protocol(str(directory / "MI.slicc"))
+
+
+def test_tables_are_small_where_statements_ask_for_their_room(tmp_path: Path) -> None:
+    loaded = asking_for_room(tmp_path)
+    rows = loaded.info.machine("Directory").TRANSITIONS.values()
+    assert not any(need.target == "TBEs" for row in rows for need in row.needs)
+    seen = set()
+    for seed in range(12):
+        shape = profiles.draw("scarcity", Prng(seed)).shape
+        limits = limited_resources.limits(shape, loaded.info, loaded.description)
+        seen.add(limits.get("machine.Directory.parameters.number_of_TBEs"))
+    assert seen == {None, 2, 4}
+    session = Campaign(loaded, Options(1, 400, profile="scarcity"))
+    for planned in session.plans():
+        assert session.run_leg(planned.leg)[1] is None
 
 
 BANKED = ("TCP", "TCC", "SQC", "Scalar")
