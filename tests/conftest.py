@@ -44,7 +44,7 @@ QUICK = (
     "slicc/diagnostics",
     "slicc/ir",
     "slicc/loading",
-    "slicc/parser/test_parser_cases.py",
+    "slicc/parser/mistakes/test_mistakes.py",
     "slicc/resolve",
     "slicc/syntax",
     "tester/campaign/test_run.py",

@@ -53,7 +53,7 @@ def _parse(source: SourceFile, sink: DiagnosticSink) -> tuple[syntax.Unit | None
 
 def _explained(source: SourceFile, sink: DiagnosticSink) -> tuple[syntax.Unit | None, bool]:
     """An older text, or one with mistakes."""
-    from slicc.parser.common_mistakes import explain
+    from slicc.parser.mistakes.common import explain
     from slicc.parser.older_text import parse_older
     from slicc.parser.recovery import report_syntax_errors
 

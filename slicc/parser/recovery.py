@@ -1,6 +1,6 @@
 """Diagnoses a text that does not parse.
 
-The tokens are fed to the parser one by one. Where it refuses one, ``slicc.parser.common_mistakes``
+The tokens are fed to the parser one by one. Where it refuses one, ``slicc.parser.mistakes``
 finds what the author probably meant. Many mistakes can be repaired at once (a missing ``;``), and
 parsing continues; otherwise the parser is unwound to the innermost open block and continues after
 the statement or declaration. Invariant: every round either advances in the text or unwinds the
@@ -401,3 +401,7 @@ class Recovery:
 
 Explain = Callable[[Recovery], bool]
 """Reports why the current token is refused. True if parsing may go on right there."""
+
+Mistake = Callable[[Recovery], bool | None]
+"""Recognises one kind. None: another mistake. True: reported and repaired. False: reported, resume
+further down."""

@@ -168,7 +168,9 @@ CODES: tuple[Code, ...] = (
         "unsupported-construct",
         "a construct of other languages",
         what="SLICC has neither loops, `switch`, `?:`, increments behind a variable nor the bit "
-        "operators `&`, `|`, `^`, `~`.",
+        "operators `&`, `|`, `^`, `~`. It has no casts in parentheses, `->`, references, arrays, "
+        "templates and no library of C++ either; a declaration has one name, and a transition "
+        "lists actions. The message says what is written instead.",
         why="The statement cannot be read.",
         example='action(a, "a") { while (n > 0) { n := n - 1; } }',
         instead='action(a, "a") { n := 0; }',

@@ -9,7 +9,7 @@ from slicc.parser.parser import parse
 from slicc.source import SourceFile
 from tests.slicc.case_runner import check_case
 
-CASES = sorted((Path(__file__).parents[1] / "syntax_cases").glob("*.sm"))
+CASES = sorted((Path(__file__).parents[2] / "syntax_cases").glob("*.sm"))
 
 
 def parse_file(path: Path, sink: DiagnosticSink) -> None:

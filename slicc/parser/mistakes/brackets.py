@@ -1,7 +1,7 @@
 """Common mistakes with braces, parentheses and brackets.
 
 Indentation decides which of several brackets lacks its partner: a closing brace further left than
-the line of its opening one closes another block. Invariant: as in ``common_mistakes``.
+the line of its opening one closes another block. Invariant: as in ``common``.
 """
 
 from __future__ import annotations

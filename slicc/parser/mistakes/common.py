@@ -8,28 +8,12 @@ before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from lark import Token
-
-from slicc.parser import bracket_mistakes
-from slicc.parser.recovery import CLOSING, Recovery
-from slicc.parser.token_names import BINARY_OPERATORS, END, RESERVED
-
-Mistake = Callable[[Recovery], bool | None]
-"""None: another mistake. True: reported and repaired. False: reported, resume further down."""
+from slicc.parser.mistakes import brackets, foreign
+from slicc.parser.recovery import CLOSING, Mistake, Recovery
+from slicc.parser.token_names import END, RESERVED
 
 _LOOK_BACK = 200
 """Tokens of one statement before the refused one that are searched for its cause."""
-
-_FOREIGN = {
-    "while": "SLICC has no loops",
-    "for": "SLICC has no loops",
-    "do": "SLICC has no loops",
-    "switch": "SLICC has no `switch`; use `if` and `else if`",
-    "elif": "write `else if`",
-    "case": "SLICC has no `switch`; use `if` and `else if`",
-}
 
 
 def explain(at: Recovery) -> bool:
@@ -39,131 +23,6 @@ def explain(at: Recovery) -> bool:
         if result is not None:
             return result
     return _anything(at)
-
-
-# ------------------------------------------------------------------ numbers, operators, words
-
-
-def _hexadecimal_number(at: Recovery) -> bool | None:
-    number = at.before()
-    if number is None or number.type != "NUMBER" or at.token.type != "ID":
-        return None
-    if number.end_pos != at.token.start_pos:
-        return None
-    text = f"{number}{at.token}"
-    value = None
-    if text[:2].lower() == "0x":
-        try:
-            value = int(text, 16)
-        except ValueError:
-            value = None
-    at.sink.error(
-        "hexadecimal-number",
-        f"`{text}` is not a decimal number",
-        at.span(number, at.token),
-        "numbers have neither prefix nor suffix",
-        help=None if value is None else f"write `{value}`",
-    )
-    at.skip()
-    return True
-
-
-def _static_method_call(at: Recovery) -> bool | None:
-    name, scope, type_name = at.before(), at.before(2), at.before(3)
-    if at.token.type != "LPAR" or name is None or scope is None or type_name is None:
-        return None
-    if name.type != "ID" or scope.type != "SCOPE":
-        return None
-    at.sink.error(
-        "static-method-call",
-        f"`{type_name}::{name}(…)` cannot be called",
-        at.span(type_name, name),
-        "`A::B` names a type",
-        help="call the method on an object: `object.method(…)`",
-    )
-    return False
-
-
-def _member_behind_two_colons(at: Recovery) -> bool | None:
-    name, scope, type_name = at.before(), at.before(2), at.before(3)
-    if name is None or scope is None or type_name is None:
-        return None
-    if [name.type, scope.type, type_name.type] != ["ID", "SCOPE", "ID"]:
-        return None
-    at.sink.error(
-        "unsupported-construct",
-        f"`{type_name}::{name}` is the name of a type",
-        at.span(type_name, name),
-        "not a value",
-        help=f"a member of an enumeration is written `{type_name}:{name}`",
-    )
-    return False
-
-
-def _operator_in_words(at: Recovery) -> bool | None:
-    """``a and b``, ``not a``."""
-    meant = {"and": "AND", "or": "OR"}.get(str(at.token))
-    if at.token.type == "ID" and meant is not None and meant in at.accepts():
-        _report_word(at, at.token, "&&" if meant == "AND" else "||")
-        at.replace(meant)
-        return True
-    before = at.before()
-    if before is None or before.type != "ID" or before != "not":
-        return None
-    _report_word(at, before, "!")
-    return False
-
-
-def _report_word(at: Recovery, word: Token, operator: str) -> None:
-    at.sink.error(
-        "unsupported-construct",
-        f"the operator `{word}` does not exist",
-        at.span(word),
-        help=f"write `{operator}`",
-    )
-
-
-def _foreign_operator(at: Recovery) -> bool | None:
-    if at.token.type == "AMPERSAND" and "AND" in at.accepts():
-        following = at.tokens[at.index + 1]
-        at.sink.error(
-            "unsupported-construct",
-            "the operator `&` does not exist",
-            at.span(at.token),
-            "SLICC has no bit operators; the logical and is `&&`",
-        )
-        at.replace("AND")
-        if following.type == "EQUALS":
-            at.skip()
-            return False
-        return True
-    if at.token.type in ("INCREMENT", "DECREMENT") and "PLUS" in at.accepts():
-        sign = str(at.token)[0]
-        at.sink.error(
-            "unsupported-construct",
-            f"`{at.token}` cannot stand behind its operand",
-            at.span(at.token),
-            help=f"write `x := x {sign} 1;`",
-        )
-        at.skip()
-        return True
-    return None
-
-
-def _compound_assignment(at: Recovery) -> bool | None:
-    operator = at.before()
-    if at.token.type != "EQUALS" or operator is None or operator.type not in BINARY_OPERATORS:
-        return None
-    if operator.end_pos != at.token.start_pos:
-        return None
-    at.sink.error(
-        "compound-assignment",
-        f"`{operator}=` does not exist",
-        at.span(operator, at.token),
-        help=f"write `x := x {operator} …;`",
-    )
-    at.skip()
-    return True  # the rest is read as the right operand
 
 
 def _equals(at: Recovery, meant: str, headline: str, help: str) -> bool | None:
@@ -220,47 +79,6 @@ def _machine_without_parameters(at: Recovery) -> bool | None:
     return False
 
 
-def _foreign_statement(at: Recovery) -> bool | None:
-    first = at.statement_start()
-    word = at.tokens[first]
-    if word.type != "ID" or str(word) not in _FOREIGN or first == at.index:
-        return None
-    if not any(isinstance(value, Token) and value.type == "LBRACE" for value in at.values()):
-        return None
-    at.sink.error(
-        "unsupported-construct",
-        f"there is no `{word}` in SLICC",
-        at.span(word),
-        _FOREIGN[str(word)],
-    )
-    _behind_the_body(at)
-    return False
-
-
-def _behind_the_body(at: Recovery) -> None:
-    """Skip the rest of a head in parentheses, which may hold ``;``."""
-    while at.brackets and at.brackets[-1].token.type == "LPAR" and at.token.type != END:
-        depth = 1
-        while depth and at.token.type not in (END, "LBRACE", "RBRACE"):
-            depth += (at.token.type == "LPAR") - (at.token.type == "RPAR")
-            at.skip()
-        at.brackets.pop()
-
-
-def _const_parameter(at: Recovery) -> bool | None:
-    for word in [at.before(distance) for distance in (1, 2)]:
-        if word is not None and word.type == "ID" and word == "const":
-            at.sink.error(
-                "const-parameter",
-                "there is no `const` in SLICC",
-                at.span(word),
-                "read as the name of a type",
-                help="leave it out: what is passed by value cannot be changed",
-            )
-            return False
-    return None
-
-
 def _reserved_word(at: Recovery) -> bool | None:
     if at.token.type not in RESERVED or "ID" not in at.accepts():
         return None
@@ -269,6 +87,8 @@ def _reserved_word(at: Recovery) -> bool | None:
         return None  # the beginning of something, not a name
     if "IF" in at.accepts() or "ACTION" in at.accepts():
         return None
+    if at.token.type in ("ENQUEUE", "PEEK") and (dot := at.before()) and dot.type == "DOT":
+        return _statement_of_a_port(at)
     truth = at.token.type in ("TRUE", "FALSE")
     at.sink.error(
         "reserved-word",
@@ -279,6 +99,18 @@ def _reserved_word(at: Recovery) -> bool | None:
     )
     at.replace("ID")
     return True
+
+
+def _statement_of_a_port(at: Recovery) -> bool:
+    """``port.enqueue(Type, 1) { … }``."""
+    at.sink.error(
+        "reserved-word",
+        f"`{at.token}` is no method of a port",
+        at.span(at.token),
+        "a statement of its own",
+        help=f"write `{at.token}({at.before(2)}, …) {{ … }}`",
+    )
+    return False
 
 
 # ------------------------------------------------------------------ separators
@@ -380,7 +212,7 @@ def _anything(at: Recovery) -> bool:
         at.sink.error(
             "syntax-error",
             "the file ends in the middle of a declaration",
-            at.behind(before) if before is not None else bracket_mistakes.end_of_text(at),
+            at.behind(before) if before is not None else brackets.end_of_text(at),
             f"expected {expected}",
         )
         return False
@@ -394,28 +226,21 @@ def _anything(at: Recovery) -> bool:
 
 
 _MISTAKES: tuple[Mistake, ...] = (
-    _hexadecimal_number,
-    _static_method_call,
-    _member_behind_two_colons,
-    _operator_in_words,
-    _foreign_operator,
-    _compound_assignment,
-    _foreign_statement,
+    *foreign.MISTAKES,
     _machine_without_parameters,
     _equals_for_assign,
     _single_equals,
     _assignment_as_value,
-    _const_parameter,
     _return_without_value,
     _empty_statement,
     _doubled_separator,
-    bracket_mistakes.bare_action_list,
-    bracket_mistakes.missing_braces,
-    bracket_mistakes.unmatched_bracket,
-    bracket_mistakes.unclosed_parenthesis,
+    brackets.bare_action_list,
+    brackets.missing_braces,
+    brackets.unmatched_bracket,
+    brackets.unclosed_parenthesis,
     _reserved_word,
     _missing_semicolon,
     _missing_semicolon_above,
-    bracket_mistakes.brace_for_semicolon,
-    bracket_mistakes.unclosed_brace,
+    brackets.brace_for_semicolon,
+    brackets.unclosed_brace,
 )

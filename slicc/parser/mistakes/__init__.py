@@ -1,0 +1,1 @@
+"""Mistakes of authors, each recognised at the token that the parser refuses."""
