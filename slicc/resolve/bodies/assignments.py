@@ -13,6 +13,7 @@ from slicc.ir import type_rules
 from slicc.resolve.bodies.context import Body, copying_for, copying_for_new
 from slicc.resolve.bodies.expressions import expression
 from slicc.resolve.bodies.lvalues import check_assignable
+from slicc.resolve.bodies.suggestions import suggest_conversion
 from slicc.resolve.declarations.pair_expressions import default_value
 from slicc.resolve.scope.scopes import accepts
 from slicc.resolve.scope.symbols import VariableKind
@@ -20,9 +21,6 @@ from slicc.source import Span
 from slicc.syntax import nodes as syntax
 
 Statements = list[ir.Stmt]
-
-_INTO = dict.fromkeys((("MachineID", "NetDest"), ("NodeID", "Set")), "fill the set with `add(…)`")
-"""Help for a value of one type that is to become one of another."""
 
 
 def stripped(node: syntax.Expression) -> syntax.Expression:
@@ -50,7 +48,7 @@ def assign(body: Body, node: syntax.Assign, into: Statements) -> None:
                 node.value.span,
                 f"is `{type_rules.describe(value.type)}`",
                 secondary=[Label(target.span, f"is `{type_rules.describe(place.type)}`")],
-                help=_INTO.get((type_rules.describe(value.type), type_rules.describe(place.type))),
+                help=suggest_conversion(value, place.type),
             )
             return
         value = converted
@@ -162,7 +160,13 @@ def declare(
     if value is None:
         initial = default_value(body.scope, type_, node.span)
     elif isinstance(value.type, ir.VoidType):
-        body.sink.error("void-value", "this call has no value", value.span, "returns nothing")
+        body.sink.error(
+            "void-value",
+            "this call has no value",
+            value.span,
+            "returns nothing",
+            help=suggest_conversion(value, type_),
+        )
         initial = value
     else:
         converted = convert(body, value, type_)
@@ -173,6 +177,7 @@ def declare(
                 value.span,
                 f"is `{type_rules.describe(value.type)}`",
                 secondary=[Label(node.type.span, f"declared as `{type_rules.describe(type_)}`")],
+                help=suggest_conversion(value, type_),
             )
         initial = converted or value
     found = body.locals.declare(

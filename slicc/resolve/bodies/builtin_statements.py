@@ -15,6 +15,7 @@ from slicc.resolve.bodies import statements as st
 from slicc.resolve.bodies.context import Body, BodyKind, copying_for_new
 from slicc.resolve.bodies.expressions import expression, unescape
 from slicc.resolve.bodies.overloads import choose, report_no_match
+from slicc.resolve.bodies.suggestions import suggest_conversion
 from slicc.resolve.scope.scopes import MachineScope
 from slicc.resolve.scope.symbols import CallTarget, Overload, ParameterSymbol, VariableKind
 from slicc.source import Span
@@ -235,6 +236,7 @@ def _set(
             f"argument 1 of `{node.function.text}` is of type `{type_rules.describe(wanted)}`",
             argument.span,
             f"is `{type_rules.describe(value.type)}`",
+            help=suggest_conversion(value, wanted),
         )
         return
     into.append(ir.SetTransaction(field, converted, span=span))

@@ -17,6 +17,7 @@ from slicc.resolve.bodies import expressions as ex
 from slicc.resolve.bodies.context import Body, BodyKind, note_change, unknown
 from slicc.resolve.bodies.lvalues import check_changeable
 from slicc.resolve.bodies.overloads import choose, report_no_match
+from slicc.resolve.bodies.suggestions import suggest_function, suggest_method
 from slicc.resolve.library.extensions import IN_PORT
 from slicc.resolve.library.externals import declare_external
 from slicc.resolve.library.older_calls import older_method, older_port_call
@@ -31,7 +32,6 @@ from slicc.resolve.scope.symbols import (
     TypeSymbol,
     VariableKind,
     VariableSymbol,
-    did_you_mean,
 )
 from slicc.resolve.scope.uses import NameKind
 from slicc.source import Span
@@ -127,7 +127,7 @@ def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
         help=lambda: (
             "actions are run by transitions; what several actions do belongs in a function"
             if is_action
-            else did_you_mean(name, body.scope.function_names())
+            else suggest_function(body, name)
         ),
     )
     return unknown(node.span)
@@ -215,6 +215,14 @@ def method_call(body: Body, node: syntax.MethodCall) -> ir.Expr:
 
 def index(body: Body, node: syntax.Index) -> ir.Expr:
     """``x[e]``, which is ``x.lookup(e)``."""
+    if isinstance(node.receiver, syntax.LocalDeclaration):
+        body.sink.error(
+            "unsupported-construct",
+            "SLICC has no arrays",
+            node.span,
+            help="declare each element by itself",
+        )
+        return unknown(node.span)
     value = ex.expression(body, node.receiver)
     span = node.receiver.span
     return call_method(body, value, "lookup", span, node.arguments, node.span)
@@ -298,8 +306,14 @@ def _report_unknown_method(
         f"`{described}` has no method `{name}`",
         name_span,
         "no such method",
-        help=lambda: None if symbol is None else did_you_mean(name, symbol.method_names()),
+        help=lambda: None if symbol is None else _method_help(symbol, name),
     )
+
+
+def _method_help(symbol: TypeSymbol, name: str) -> str | None:
+    if symbol.name == "MessageBuffer" and name in _PORT_OPERATIONS:
+        return f"an in-port has it: write `port.{name}(…)` with the in-port of this buffer"
+    return suggest_method(name, symbol.method_names())
 
 
 def _call_of(
@@ -384,7 +398,7 @@ def _no_method(
         symbol = None if behind is None else body.scope.symbol_of(behind.type)
         if behind is not None and symbol is not None and name in symbol.method_names():
             return f"did you mean `{behind.name}.{name}`?"
-        return did_you_mean(name, candidates)
+        return suggest_method(name, candidates)
 
     body.sink.error(
         "unknown-method",

@@ -16,7 +16,12 @@ from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.bodies import calls, operators
 from slicc.resolve.bodies.context import Body, BodyKind, unknown
-from slicc.resolve.bodies.suggestions import offer_members, offer_values, suggest_variable
+from slicc.resolve.bodies.suggestions import (
+    offer_members,
+    offer_values,
+    suggest_no_variable,
+    suggest_variable,
+)
 from slicc.resolve.library.object_state import state_of
 from slicc.resolve.scope.symbols import (
     TypeKind,
@@ -106,7 +111,7 @@ def _variable(body: Body, node: syntax.Variable) -> ir.Expr:
                 f"{what} `{name}` has no value",
                 node.name.span,
                 "not a variable",
-                help=_of_an_enumeration(body, name),
+                help=suggest_no_variable(body, name),
             )
             return unknown(node.span)
         if body.misses.first("variable", name, node.name.span):
@@ -131,13 +136,6 @@ def _unknown_variable(body: Body, name: syntax.Name) -> None:
         "not declared here",
         help=lambda: suggest_variable(body, name.text),
     )
-
-
-def _of_an_enumeration(body: Body, name: str) -> str | None:
-    found = body.scope.find_type(name)
-    if found is None or found.kind is not TypeKind.ENUM:
-        return None
-    return f"its members are written `{name}:…`"
 
 
 def _other_kind(body: Body, name: str) -> str | None:

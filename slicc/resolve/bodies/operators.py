@@ -9,6 +9,7 @@ from slicc import ir
 from slicc.ir import type_rules
 from slicc.resolve.bodies import expressions as ex
 from slicc.resolve.bodies.context import Body, unknown
+from slicc.resolve.bodies.suggestions import suggest_truth
 from slicc.syntax import nodes as syntax
 
 _BINARY = {operator.value: operator for operator in ir.BinaryOperator}
@@ -20,6 +21,8 @@ def binary(body: Body, node: syntax.Binary) -> ir.Expr:
         scaled = _scaled(body, node)
         if scaled is not None:
             return scaled
+        if _declares_pointer(body, node):
+            return unknown(node.span)
     left = ex.expression(body, node.left)
     right = ex.expression(body, node.right)
     operator = _BINARY[node.operator]
@@ -39,6 +42,24 @@ def binary(body: Body, node: syntax.Binary) -> ir.Expr:
     if divides and isinstance(right, ir.IntConst) and right.value == 0:
         body.sink.error("division-by-zero", "nothing can be divided by zero", right.span, "is zero")
     return ir.Binary(operator, left, right, result, span=node.span)
+
+
+def _declares_pointer(body: Body, node: syntax.Binary) -> bool:
+    """Report ``Entry * e``."""
+    left, right = node.left, node.right
+    if not isinstance(left, syntax.Variable) or not isinstance(right, syntax.Variable):
+        return False
+    name = left.name.text
+    if body.locals.find(name) is not None or body.scope.find_type(name) is None:
+        return False
+    body.misses.first("variable", right.name.text, right.name.span)
+    body.sink.error(
+        "unsupported-construct",
+        "a variable is declared without `*`",
+        node.operator_span,
+        help="leave it out: variables of entries and TBEs are pointers",
+    )
+    return True
 
 
 def _scaled(body: Body, node: syntax.Binary) -> ir.Expr | None:
@@ -96,6 +117,7 @@ def unary(body: Body, node: syntax.Unary) -> ir.Expr:
             f"`{node.operator}` takes `{type_rules.describe(wanted)}`",
             operand.span,
             f"is `{type_rules.describe(operand.type)}`",
+            help=suggest_truth(operand.type, negated=True) if wanted == ir.BOOL else None,
         )
         return ir.Local("?", wanted, span=node.span)
     if isinstance(operand, ir.IntConst) and operator is ir.UnaryOperator.NEGATE:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from slicc import ir
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.ir import type_rules
+from slicc.resolve.bodies.suggestions import suggest_conversion
 from slicc.resolve.declarations.functions import signature_text
 from slicc.resolve.scope.scopes import GlobalScope, is_interface_of
 from slicc.resolve.scope.symbols import Overload
@@ -75,6 +76,7 @@ def report_no_match(
                     argument.span,
                     f"is `{type_rules.describe(argument.type)}`",
                     notes=notes,
+                    help=suggest_conversion(argument, parameter.type),
                 )
                 return
     given = ", ".join(type_rules.describe(argument.type) for argument in arguments)

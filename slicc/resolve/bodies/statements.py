@@ -16,6 +16,7 @@ from slicc.resolve.bodies.context import Body, BodyKind, is_reported
 from slicc.resolve.bodies.expressions import expression, variable_value
 from slicc.resolve.bodies.lvalues import check_changeable
 from slicc.resolve.bodies.operators import increment
+from slicc.resolve.bodies.suggestions import suggest_truth
 from slicc.resolve.library.older_calls import is_foreign_counter, older_counter
 from slicc.syntax import nodes as syntax
 
@@ -116,6 +117,7 @@ def condition(body: Body, node: syntax.Expression) -> ir.Expr:
             "a condition is a `bool`",
             node.span,
             f"is `{type_rules.describe(found.type)}`",
+            help=suggest_truth(found.type),
         )
     return found
 

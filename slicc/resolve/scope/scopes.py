@@ -12,6 +12,7 @@ from typing import Protocol
 from slicc import ir, prelude
 from slicc.diagnostics.model import DiagnosticSink
 from slicc.diagnostics.older_dialect import note_dialect
+from slicc.diagnostics.other_languages import instead_of
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.library.builtin_symbols import Library
@@ -146,7 +147,7 @@ class GlobalScope:
             f"no type named `{text}`",
             name.span,
             "not declared",
-            help=lambda: did_you_mean(text, self.type_names()),
+            help=lambda: instead_of(text) or did_you_mean(text, self.type_names()),
         )
         return ir.UNKNOWN
 
