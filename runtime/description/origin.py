@@ -66,7 +66,7 @@ def _shown(value: object) -> str:
 class Origin:
     """Where the fields of one description were written. Equal to any other: it is no content."""
 
-    def __init__(self, file: str = "<description>", text: str = "") -> None:
+    def __init__(self, file: str = "system description", text: str = "") -> None:
         self.file = file
         self.text = text
         self.options: dict[Path, tuple[str, object]] = {}

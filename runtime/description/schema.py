@@ -100,11 +100,13 @@ class SystemDescription(Piece, frozen=True):
             raise FieldError("gpu", "nested too deeply")
 
     @staticmethod
-    def from_toml(text: str, file: str = "<description>") -> SystemDescription:
+    def from_toml(text: str, file: str = "system description") -> SystemDescription:
         return _read_system(parse_toml(text, file), Origin(file, text))
 
     @staticmethod
-    def from_dict(data: Mapping[str, object], file: str = "<description>") -> SystemDescription:
+    def from_dict(
+        data: Mapping[str, object], file: str = "system description"
+    ) -> SystemDescription:
         """The inverse of :meth:`to_dict`; checks everything again."""
         return _read_system(data, Origin(file))
 

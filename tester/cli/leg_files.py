@@ -10,6 +10,7 @@ import errno
 import os
 from pathlib import Path
 
+from protocols import shipped
 from protocols.loader import LoadedProtocol, load_protocol, load_texts, reachable
 from runtime.description.origin import MissingParameters
 from slicc.scenario_text.errors import ScenarioError
@@ -43,7 +44,8 @@ def read_text(file: Path) -> Scenario:
     try:
         return read_scenario(file)
     except OSError as error:
-        raise ReplayError(file, f"cannot be read: {error.strerror or error}") from None
+        meant = f"; the protocol is --protocol {file}" if str(file) in shipped() else ""
+        raise ReplayError(file, f"cannot be read: {error.strerror or error}{meant}") from None
 
 
 def load_bound(options: ProtocolOptions, scenario: Scenario, file: Path, engine: Choice) -> Bound:

@@ -109,15 +109,19 @@ VERBS: Final = (
 def with_verb(arguments: Sequence[str]) -> list[str]:
     """The arguments of a command with a verb; older spellings, which reports name, get theirs.
 
-    A protocol may stand in place of the verb. Raises BadParameter where another one follows.
+    A protocol may stand in place of the verb, or behind `run`. Raises BadParameter where another
+    one follows, and for a word that is neither.
     """
     if arguments[:1] == ["diff-engines"]:
         return with_verb(["--diff-engines", *arguments[1:]])
+    if arguments[:1] == ["run"] and _is_protocol("".join(arguments[1:2])):
+        return with_verb(arguments[1:])
     first = arguments[0] if arguments else ""
     if _is_protocol(first):
         _refuse_another_protocol(first, arguments[1:])
         return with_verb(["--protocol", *arguments])
     if first in _OF_THE_COMMAND or (first and not first.startswith("-")):
+        _refuse_unknown(first)
         return list(arguments)
     replays, rest = _without_replay(arguments)
     if "--diff-engines" in rest:
@@ -147,6 +151,18 @@ def _is_protocol(word: str) -> bool:
 
     known = shipped()
     return word in known or word.endswith((".slicc", ".sm")) or suggest(word, known) is not None
+
+
+def _refuse_unknown(word: str) -> None:
+    """Neither a verb nor a protocol, nor close to one of them. Raises BadParameter."""
+    from difflib import get_close_matches
+
+    verbs = [verb.name for verb in VERBS]
+    if word not in _OF_THE_COMMAND and not get_close_matches(word, verbs):
+        raise BadParameter(
+            f"{word} is neither a verb ({', '.join(verbs)}) nor a protocol: one of "
+            f"{', '.join(_shipped())}, or the path of a .slicc or .sm file"
+        )
 
 
 def _refuse_another_protocol(first: str, words: Sequence[str]) -> None:

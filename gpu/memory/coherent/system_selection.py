@@ -193,7 +193,10 @@ def _inferred(
     groups = complete(written, protocol).requesters
     coalescers = [name for name, each in groups.items() if each.class_name in COALESCERS]
     if not coalescers:
-        raise _unfit(written, f"{protocol.name} has no coalescer, so no compute unit can use it")
+        raise _unfit(
+            written,
+            f"{protocol.name} has no coalescer, so no compute unit can use it; GPU_VIPER has one",
+        )
     vector = groups[coalescers[0]]
     fetching = [
         name

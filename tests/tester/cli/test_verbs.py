@@ -49,10 +49,10 @@ def gpu_tester(*words: str, width: int = 80) -> Result:
         ("MI -p MI", "run --protocol MI -p MI"),
         ("x/Mine.slicc -q", "run --protocol x/Mine.slicc -q"),
         ("MSX", "run --protocol MSX"),
-        ("elsewhere", "elsewhere"),
         ("--episodes 5 --seed", "run --episodes 5"),
         ("generate a.leg --seed -p MI", "generate a.leg -p MI"),
         ("--seed -5", "run --seed -5"),
+        ("run MI --episodes 5", "run --protocol MI --episodes 5"),
         ("replay a.leg --seed", "replay a.leg --seed"),
     ],
 )
@@ -65,6 +65,12 @@ def test_spellings(words: str, meant: str) -> None:
     [
         ("rn", "No such command 'rn'. Did you mean 'run'?"),
         ("MSX", "there is no protocol MSX; did you mean MSI?"),
+        ("Mine", "Mine is neither a verb (run, replay, "),
+        ("Mine", "nor a protocol: one of GPU_VIPER, "),
+        (
+            "explore MSI",
+            "MSI: cannot be read: No such file or directory; the protocol is --protocol MSI",
+        ),
         ("run --history al", "'al' is neither a number of rows nor all"),
         ("run --history -3", "'-3' is neither a number of rows nor all"),
         ("run --max-seconds -1", "'-1' is not a number of seconds, 0 or more"),
