@@ -8,6 +8,8 @@ before.
 
 from __future__ import annotations
 
+from lark import Token
+
 from slicc.parser.mistakes import brackets, foreign
 from slicc.parser.recovery import CLOSING, Mistake, Recovery
 from slicc.parser.token_names import END, RESERVED
@@ -221,8 +223,40 @@ def _anything(at: Recovery) -> bool:
         f"{found} cannot stand here",
         at.span(at.token),
         f"expected {expected}" if expected else "",
+        help=_shape(at),
     )
     return False
+
+
+_SHAPES = {
+    "MACHINE": 'machine(MachineType:Name, "…") : … { … }',
+    "ACTION": 'action(name, "n", desc="…") { … }',
+    "TRANSITION": "transition(State, Event, NextState) { action; }",
+    "IN_PORT": "in_port(name, Type, buffer) { … }",
+    "OUT_PORT": "out_port(name, Type, buffer);",
+    "STRUCTURE": 'structure(Name, desc="…") { int field; }',
+    "ENUMERATION": 'enumeration(Name, desc="…") { A; B; }',
+    "STATE_DECLARATION": 'state_declaration(State) { I, AccessPermission:Invalid, desc="…"; }',
+    "PEEK": "peek(port, Type) { … }",
+    "ENQUEUE": "enqueue(port, Type, latency) { … }",
+    "STALL_AND_WAIT": "stall_and_wait(port, address);",
+    "IF": "if (condition) { … }",
+    "STATIC_CAST": 'static_cast(Type, "pointer", value)',
+}
+"""How declarations and statements with parentheses are written."""
+
+
+def _shape(at: Recovery) -> str | None:
+    """Help for a token in the parentheses of a declaration or a statement, or around them."""
+    word = at.before()
+    if at.brackets and at.brackets[-1].token.type == "LPAR":
+        word = at.tokens[at.brackets[-1].index - 1]
+    elif at.accepts() == {"LBRACE"}:
+        word = at.declaration_word()
+    elif "STATE_DECLARATION" in {value.type for value in at.values() if isinstance(value, Token)}:
+        return 'a state has a permission: `I, AccessPermission:Invalid, desc="…";`'
+    shape = None if word is None else _SHAPES.get(word.type)
+    return None if shape is None else f"write `{shape}`"
 
 
 _MISTAKES: tuple[Mistake, ...] = (

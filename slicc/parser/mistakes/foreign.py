@@ -262,6 +262,25 @@ def _arrow(at: Recovery) -> bool | None:
     return False
 
 
+def _pointer_operator(at: Recovery) -> bool | None:
+    """``&x``, ``*x``; ``CacheMemory & cache``."""
+    accepted = at.accepts()
+    if at.token.type == "AMPERSAND" and "STAR" in accepted and "PLUS" not in accepted:
+        help = "write `*`"
+    elif at.token.type in ("AMPERSAND", "STAR") and {"ID", "MINUS"} <= accepted:
+        help = "leave it out: fields and methods of pointers are reached by `.` as well"
+    else:
+        return None
+    at.sink.error(
+        "unsupported-construct",
+        f"`{at.token}` cannot stand in front of a name here",
+        at.span(at.token),
+        help=help,
+    )
+    at.skip()
+    return True
+
+
 def _constructor_call(at: Recovery) -> bool | None:
     """``new Entry()``."""
     name, new = at.before(), at.before(2)
@@ -323,6 +342,14 @@ def _several_names(at: Recovery) -> bool | None:
     comma = at.index - 2 if pair else at.index
     if comma <= first or at.tokens[comma].type != "COMMA" or not (pair or "SEMI" in accepted):
         return None
+    if pair and at.token.type == "ID":
+        at.sink.error(
+            "unsupported-construct",
+            "declarations are separated by `;`",
+            at.span(at.tokens[comma]),
+            help=f"write `; {at.before()} {at.token}`",
+        )
+        return False
     words = at.tokens[first:comma]
     declares = len(words) > 1
     if any(each.type != "ID" for each in words[:2]) or not (declares or pair):
@@ -411,6 +438,7 @@ MISTAKES: tuple[Mistake, ...] = (
     _cast,
     _angle_bracket,
     _arrow,
+    _pointer_operator,
     _constructor_call,
     _void_parameter,
     _pointer_result,

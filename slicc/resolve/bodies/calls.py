@@ -124,11 +124,7 @@ def _unknown_function(body: Body, node: syntax.Call) -> ir.Expr:
         f"no function named `{name}`",
         node.function.span,
         "an action" if is_action else "not declared",
-        help=lambda: (
-            "actions are run by transitions; what several actions do belongs in a function"
-            if is_action
-            else suggest_function(body, name)
-        ),
+        help=lambda: suggest_function(body, name),
     )
     return unknown(node.span)
 
@@ -301,11 +297,12 @@ def _report_unknown_method(
             help="a prelude file (`--prelude FILE`) can say what the call does instead",
         )
         return
+    indexed = name_span.text != name
     body.sink.error(
         "unknown-method",
-        f"`{described}` has no method `{name}`",
+        f"`{described}` has no elements" if indexed else f"`{described}` has no method `{name}`",
         name_span,
-        "no such method",
+        "no table, no list" if indexed else "no such method",
         help=lambda: None if symbol is None else _method_help(symbol, name),
     )
 

@@ -12,6 +12,7 @@ from typing import Final, assert_never
 
 from slicc import ir
 from slicc.diagnostics.older_dialect import note_dialect
+from slicc.diagnostics.other_languages import instead_of
 from slicc.dialect import renamed as older
 from slicc.ir import type_rules
 from slicc.resolve.bodies import calls, operators
@@ -82,7 +83,8 @@ def expression(body: Body, node: syntax.Expression) -> ir.Expr:
         case syntax.FloatLiteral():
             return operators.fraction(body, node)
         case syntax.OutOfDate():
-            return misplaced(body, node.span, "`OOD` is only meaningful behind `return`")
+            text = "`OOD` is only meaningful behind `return`"
+            return misplaced(body, node.span, text, instead_of("null"))
         case syntax.LocalDeclaration():
             return misplaced(
                 body, node.span, "a variable is declared by a statement, not inside an expression"
@@ -91,8 +93,8 @@ def expression(body: Body, node: syntax.Expression) -> ir.Expr:
             assert_never(node)
 
 
-def misplaced(body: Body, span: Span, text: str) -> ir.Expr:
-    body.sink.error("misplaced-expression", text, span, "cannot stand here")
+def misplaced(body: Body, span: Span, text: str, help: str | None = None) -> ir.Expr:
+    body.sink.error("misplaced-expression", text, span, "cannot stand here", help=help)
     return unknown(span)
 
 

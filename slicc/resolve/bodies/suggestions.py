@@ -24,6 +24,9 @@ from slicc.resolve.scope.uses import NameKind, Offer
 
 _EVENT = "Event"
 """What in-ports trigger, whatever else has a member of that name."""
+_RUN_BY_TRANSITIONS = (
+    "actions are run by transitions; what several actions do belongs in a function"
+)
 _INSIDE = {"in_msg": "`peek`", "out_msg": "`enqueue`"}
 _KINDS = {"tbe": "TBE", "cache_entry": "entry"}
 
@@ -70,7 +73,9 @@ def _suggest_member_in_cpp(body: Body, name: str) -> str | None:
 
 
 def suggest_no_variable(body: Body, name: str) -> str | None:
-    """Help for a type or a function that stands as a value."""
+    """Help for an action, a type or a function that stands as a value."""
+    if body.machine is not None and name in body.machine.actions:
+        return _RUN_BY_TRANSITIONS
     found = body.scope.find_type(name)
     if found is None:
         return f"call it: `{name}(…)`" if body.scope.find_functions(name) else None
@@ -79,6 +84,8 @@ def suggest_no_variable(body: Body, name: str) -> str | None:
 
 def suggest_function(body: Body, name: str) -> str | None:
     """Help for a call of a name that is no function."""
+    if body.machine is not None and name in body.machine.actions:
+        return _RUN_BY_TRANSITIONS
     if body.scope.find_type(name) is not None:
         return f"`{name}` is a type; numbers are converted by functions, as `intToCycles(n)`"
     return instead_of(name) or did_you_mean(name, body.scope.function_names())
