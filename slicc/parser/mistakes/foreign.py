@@ -164,6 +164,11 @@ def _compound_assignment(at: Recovery) -> bool | None:
 # ------------------------------------------------------------------ words
 
 
+_WITH_PARENTHESES = frozenset(
+    ["for", "foreach", "while", "until", "switch", "case", "elif", "elseif", "elsif", "catch"]
+)
+
+
 def _foreign_statement(at: Recovery) -> bool | None:
     """``for (…)``, ``unsigned int n``, ``struct Foo {``."""
     first = at.statement_start()
@@ -171,8 +176,11 @@ def _foreign_statement(at: Recovery) -> bool | None:
     instead = instead_of(str(word))
     if word.type != "ID" or instead is None or first == at.index:
         return None
-    if at.tokens[first + 1].type not in ("ID", "NUMBER", "LPAR", "LBRACE", "LT", "COLON"):
+    following = at.tokens[first + 1].type
+    if following not in ("ID", "NUMBER", "LPAR", "LBRACE", "LT", "COLON"):
         return None
+    if following == "LPAR" and word not in _WITH_PARENTHESES:
+        return None  # a function of the author's
     at.sink.error(
         "unsupported-construct",
         f"there is no `{word}` in SLICC",
@@ -264,10 +272,12 @@ def _arrow(at: Recovery) -> bool | None:
 
 def _pointer_operator(at: Recovery) -> bool | None:
     """``&x``, ``*x``; ``CacheMemory & cache``."""
+    if at.token.type not in ("AMPERSAND", "STAR"):
+        return None
     accepted = at.accepts()
     if at.token.type == "AMPERSAND" and "STAR" in accepted and "PLUS" not in accepted:
         help = "write `*`"
-    elif at.token.type in ("AMPERSAND", "STAR") and {"ID", "MINUS"} <= accepted:
+    elif {"ID", "MINUS"} <= accepted:
         help = "leave it out: fields and methods of pointers are reached by `.` as well"
     else:
         return None
@@ -337,6 +347,8 @@ def _pointer_result(at: Recovery) -> bool | None:
 def _several_names(at: Recovery) -> bool | None:
     """``int a, b;``, ``A, B`` in an enumeration."""
     first = at.statement_start()
+    if "COMMA" not in [each.type for each in at.tokens[max(first, at.index - 2) : at.index + 1]]:
+        return None
     accepted = at.accepts()
     pair = accepted == {"EQUALS"}
     comma = at.index - 2 if pair else at.index
