@@ -164,9 +164,8 @@ def _compound_assignment(at: Recovery) -> bool | None:
 # ------------------------------------------------------------------ words
 
 
-_WITH_PARENTHESES = frozenset(
-    ["for", "foreach", "while", "until", "switch", "case", "elif", "elseif", "elsif", "catch"]
-)
+_LOOPS_AND_BRANCHES = ["for", "foreach", "while", "until", "switch", "case", "elif", "elseif"]
+_WITH_PARENTHESES = frozenset([*_LOOPS_AND_BRANCHES, "elsif", "catch", "enum", "struct", "class"])
 
 
 def _foreign_statement(at: Recovery) -> bool | None:
