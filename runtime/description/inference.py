@@ -587,8 +587,8 @@ class _Completion:
                 raise self._error(
                     ("agents", name, "kind"), kind, f"its requester is a {requester.class_name}"
                 )
-            if "loads" in agents.without and kind != "dma":
-                message = 'only engines (`kind = "dma"`) can do without loads'
+            if "loads" in agents.without and kind == "gpu":
+                message = "wavefronts cannot do without loads"
                 raise self._error(("agents", name, "without"), "loads", message)
             lanes = agents.lanes or (16 if natural == "gpu" else 1)
             completed[name] = replace(agents, kind=kind, lanes=lanes)

@@ -366,8 +366,8 @@ class AgentsDescription(Piece, frozen=True):
             ]
         ],
         doc(
-            "what they never do: `partial` are stores of less than a line, `loads` an engine alone "
-            "can do without, `instructions` are fetches, `scopes` bypass caches, `atomics` "
+            "what they never do: `partial` are stores of less than a line, `loads` wavefronts "
+            "cannot do without, `instructions` are fetches, `scopes` bypass caches, `atomics` "
             "include the fetch-adds of hand-overs, `bare` are hand-overs without fetch-adds, by "
             "completion alone: wrong where copies stay readable for a while, as with leases (of "
             "these three, one group decides for all); `linked`, `conditional`, `far`: ways of "

@@ -44,7 +44,7 @@ class PatternGenerator:
         self, config: GeneratorConfig, prng: Prng, loops: CompiledLoops | None = None
     ) -> None:
         able = config.all_abilities()
-        self._agents: IntArray = np.flatnonzero([each.plain for each in able])
+        self._agents: IntArray = np.flatnonzero([each.plain and each.loads for each in able])
         if not len(self._agents):
             raise ConfigError(
                 f"the pattern {config.pattern} needs processors behind coherent caches; "

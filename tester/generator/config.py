@@ -63,7 +63,7 @@ class Abilities:
     whole_lines: bool = False
     """It stores nothing but whole lines, if it is an engine."""
     loads: bool = True
-    """Not so of an engine that only stores."""
+    """Not so of an engine or a processor that only stores."""
 
     @staticmethod
     def of_kind(kind: str) -> Abilities:

@@ -137,7 +137,8 @@ def abilities(
         processor = kinds[name] == "cpu"
         # An engine that only reads is issued as a reader, and a device may have the
         # requester of a processor; their accesses stay within a line.
-        short = "stores" in group.without or (
+        # Those of wavefronts that only read keep to the sizes of wavefronts.
+        short = ("stores" in group.without and kinds[name] != "gpu") or (
             kinds[name] == DMA and requester.class_name != DMA_SEQUENCER
         )
         found[name] = Abilities(
@@ -148,7 +149,7 @@ def abilities(
             instructions=processor and "instructions" not in group.without and known.fetches,
             longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
             whole_lines="partial" in group.without,
-            loads=kinds[name] != DMA or "loads" not in group.without,
+            loads="loads" not in group.without,
         )
     return found
 
@@ -303,7 +304,7 @@ def atomic_ways(
     for name, kind in agent_kinds(description).items():
         group = description.agents[name]
         known = accepted.get(group.requester, Accepted()).ways - set(group.without)
-        if not _evictions_said(group, description):
+        if "loads" in group.without or not _evictions_said(group, description):
             known -= {"linked", "conditional"}
         wanted = (shape.atomics, *_NEAREST[shape.atomics])
         way = next((way for way in wanted if way in known), "line")

@@ -81,7 +81,11 @@ from tests.runtime.mini_protocol import GPU, DirectoryController, build
         ("[agents.a]\nrequester = 'cpv'", 2, "did you mean `cpu`?"),
         ("[agents.a]\nrequester = 'dma'\nkind = 'cpu'", 3, "its requester is a DMASequencer"),
         ("[agents.a]\nrequester = 'cpu'\nwithout = ['store']", 3, "did you mean `stores`?"),
-        ("[agents.a]\nrequester='cpu'\nwithout = ['loads']", 3, 'only engines (`kind = "dma"`)'),
+        (
+            "[agents.a]\nrequester='cpu'\nkind = 'gpu'\nwithout = ['loads']",
+            4,
+            "wavefronts cannot do without loads",
+        ),
         ("[[defect]]\nwhere = 'there'", 1, "defect[0].what: required"),
         ("[[defect]]\nwhat = 'x'\n[defect.avoid]\n'a.b' = 1.5", 4, "expected an integer"),
         ("defect = 3", 1, "expected at most 256 tables [[defect]]"),

@@ -13,7 +13,7 @@ from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.cli.options.run import RunOptions
 from tester.cli.verbs.run import run
-from tester.profiles.machine_roles import undriven
+from tester.profiles.machine_roles import abilities, undriven
 from tests.planted.bug import PROTOCOLS
 
 EVICTION = "sequencer.evictionCallback(address);"
@@ -112,3 +112,27 @@ def test_who_is_not_told_of_evictions_keeps_no_value_and_no_reservation(tmp_path
         processors = [description.requesters["cpu"] for description in drawn]
         assert any(each.ahead for each in processors) == said
         assert any(each.atomics == "linked" for each in processors) == said
+
+
+def test_processors_that_only_store_drive_evictions_of_dirty_lines_alone() -> None:
+    """In gem5's pairs of cores a clean victim is lost, and any load may leave one."""
+    without = {"agents.cpu.without": ("loads", "instructions")}
+    campaign = Campaign(load_protocol("MSI"), Options(1, 4_000, assignments=without))
+    for number in range(12):
+        leg = campaign.plan(number).leg
+        assert leg.description.requesters["cpu"].atomics == "line", "others begin with a load"
+        assert campaign.run_leg(leg)[1] is None
+    cache = campaign.coverage.machines["L1Cache"]
+    missed = cache.missed()
+    assert ("M", "Replacement") not in missed
+    loads = [(state, event) for state, event in missed if event == "Load"]
+    number = cache.events.index("Load")
+    assert len(loads) == sum(event == number for _, event in cache.counts)
+
+
+def test_wavefronts_that_only_read_keep_to_their_sizes() -> None:
+    """They had any size and place, as other readers, which a coalescer refuses."""
+    loaded = load_protocol("GPU_VIPER")
+    quiet = loaded.description.override({"agents.gpu.without": ("stores",)})
+    able = abilities(loaded.accepted, quiet)
+    assert able["gpu"].longest == 0 < able["instructions"].longest
