@@ -250,6 +250,7 @@ def _geometries(shape: Shape, roles: Roles, description: SystemDescription) -> d
         (roles.first, shape.l1_sets, shape.l1_ways),
         (roles.fetchers, shape.l1_sets, shape.l1_ways),
         (roles.scalars, shape.l1_sets, shape.l1_ways),
+        (roles.processors, shape.l1_sets, shape.l1_ways),
         (roles.second, shape.l2_sets, shape.l2_ways),
         (roles.private, shape.l2_sets, shape.l2_ways),
         (roles.directories, shape.l3_sets, shape.l3_ways),
