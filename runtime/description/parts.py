@@ -419,6 +419,13 @@ class DefectDescription(Piece, frozen=True):
     weight: Annotated[
         Thousand, doc("how often `avoid` is drawn where each of `instead` is drawn once")
     ] = 1
+    drawn_with: Annotated[
+        Text,
+        doc(
+            "name of a defect whose draw decides here, too: ways that need each other have the "
+            "same number, which `weight` counts with"
+        ),
+    ] = ""
     needs: Annotated[
         Listed[CellOrAction],
         doc(

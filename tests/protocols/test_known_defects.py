@@ -113,3 +113,13 @@ def test_a_part_with_a_defect_is_driven_where_the_defect_cannot_show(name: str) 
         if all(forced.get(path, value) != value for path, value in variant.set.items()):
             away.add(variant.called)
     assert away == NEVER_DRIVEN.get(name, set())
+
+
+@pytest.mark.parametrize("name", sorted(known_files(SYSTEMS)))
+def test_ways_that_are_drawn_together_are_as_many(name: str) -> None:
+    """Otherwise one would stand for another than it was written beside."""
+    defects = load_description(known_files(SYSTEMS)[name]).defects
+    ways = {defect.called: defect.weight + len(defect.instead) for defect in defects}
+    for defect in defects:
+        if defect.drawn_with:
+            assert ways[defect.called] == ways[defect.drawn_with]

@@ -66,7 +66,8 @@ def _described(defect: DefectDescription) -> str:
 
 def one_way(defect: DefectDescription, prng: Prng) -> DefectDescription:
     """The defect with one of the ways in which it is avoided."""
-    drawn = prng.fork(defect.called).below(defect.weight + len(defect.instead)) - defect.weight
+    ways = defect.weight + len(defect.instead)
+    drawn = prng.fork(defect.drawn_with or defect.called).below(ways) - defect.weight
     return structs.replace(defect, avoid=defect.instead[drawn]) if drawn >= 0 else defect
 
 

@@ -97,6 +97,21 @@ def test_each_leg_draws_a_way_to_avoid_one(loaded: LoadedProtocol) -> None:
     assert 3 * sum(often) < sum(units)
 
 
+def test_ways_that_need_each_other_are_drawn_together(loaded: LoadedProtocol) -> None:
+    """A processor whose caches may be small where nobody takes its lines away."""
+    two, stores = loaded.written.defects
+    first = replace(two, instead=({"machine.L1Cache.count": 7},))
+    second = replace(
+        stores, avoid={}, instead=({"agents.cpu.wavefronts": 2},), drawn_with="two-directories"
+    )
+    drawing = dataclasses.replace(loaded, written=replace(loaded.written, defects=(first, second)))
+    drawn = [
+        (leg.machines["L1Cache"].count == 7, leg.agents["cpu"].wavefronts == 2)
+        for leg in descriptions(drawing, fixed={"processor_threads": 1})
+    ]
+    assert set(drawn) == {(True, True), (False, False)}
+
+
 def test_they_are_attacked_on_request(loaded: LoadedProtocol) -> None:
     legs = descriptions(loaded, known_defects=True)
     assert {leg.machines["Directory"].count for leg in legs} >= {1, 2}
