@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 
+from runtime.controller.declarations import Parameter
 from runtime.controller.protocol_info import ProtocolInfo
 from runtime.description import AgentsDescription, SystemDescription
 from runtime.description.inference import COALESCERS, unsized
@@ -63,6 +64,8 @@ class Accepted:
     """Its text looks at the bits that say which caches a request bypasses."""
     evictions: bool = True
     """The replacements by which an acquire empties the cache."""
+    prefetches: bool = False
+    """It has a prefetcher, which may be off."""
     ways: frozenset[str] = _LINE_ONLY
     """How a sequencer may do atomic operations: names of :class:`AtomicWay`, in lower case."""
     overlaps: bool = True
@@ -124,6 +127,10 @@ def _ask(requester: Any) -> Accepted | None:
         atomics=events["ATOMIC_RETURN"] in special,
         scopes=not _SCOPES.isdisjoint(called),
         evictions=events["REPLACEMENT"] in special - {events["IFETCH"]},
+        prefetches=any(
+            isinstance(each, Parameter) and each.type == "RubyPrefetcher"
+            for each in requester.controller.PARAMETERS
+        ),
         ways=_ways(events, called) if isinstance(requester, Sequencer) else _LINE_ONLY,
     )
 

@@ -116,8 +116,10 @@ class LegSeries:
         """The guide as it was before the first leg that is to be run."""
         system = self._protocol.description
         gpu, bus = machine_roles.has_gpu(system), machine_roles.has_bus(system)
+        ahead = machine_roles.has_prefetcher(self._protocol.accepted)
         profile = self._options.profile
-        deck = profile_schedule.rotation(gpu, bus) if profile == DEFAULT else (Turn(profile),)
+        rotation = profile_schedule.rotation(gpu, bus, ahead)
+        deck = rotation if profile == DEFAULT else (Turn(profile),)
         guide = Guide(Prng(self._options.seed).fork("guide"), deck, self._options.fixed)
         first = Guide.first_of_use(self._first)
         guide.skip(first)

@@ -29,6 +29,8 @@ LANE_BITS: Final = 6
 SIZES: Final = np.array((1, 2, 4, 8), np.int64)
 ATTEMPTS: Final = 6
 """How many locations a lane tries for an action."""
+STRIDES: Final = (1, 1, 2, -1)
+"""Lines between one access of a stream and the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +122,12 @@ class AddressSelector:
         self._attempt_rngs = [CounterRng(prng.fork(f"pick-{i}")) for i in range(1, ATTEMPTS)]
         self._first_rng = CounterRng(prng.fork("first"))
         self._target_rng = CounterRng(prng.fork("chase"))
+        self._stream_rng = CounterRng(prng.fork("stream"))
+        self._streams: BoolArray = np.array([a.streams for a in config.all_abilities()], np.bool_)
         self._own_rng = CounterRng(prng.fork("own"))
         self._slot_rng = CounterRng(prng.fork("slot"))
         self._line_start: Final = _line_starts(places)
+        self._line: Final = places.location_address & -places.line_size
         self._sizes: Final[list[int]] = places.location_size.tolist()
         self._addresses: Final[list[int]] = places.location_address.tolist()
         self._is_whole: Final[list[bool]] = unaligned.is_whole.tolist()
@@ -152,6 +157,7 @@ class AddressSelector:
             self._draws(block, picks),
         )
         agents, identities = table.agent.tolist(), table.identity.tolist()
+        steps = self._steps(table)
         starts, holds = table.start.tolist(), table.hold.tolist()
         present, lanes = 0, [_Lane([], []) for _ in range(self._lanes)]
         for action, lane, own_group, stores, size, of_episode, drawn in rows:
@@ -161,6 +167,9 @@ class AddressSelector:
             when = identities[present], starts[present], holds[present]
             holder = Holder(*when, agents[present], lane, stores)
             target = location = self._target(latest, own_group, size, drawn, holder)
+            if location is None and steps[present] and lanes[lane].held:
+                line = int(self._line[lanes[lane].held[-1]]) + steps[present]
+                location = self._in_line(line, own_group, drawn, holder)
             if location is None:
                 location = self._free(own_group, drawn, holder)
             if location is None:
@@ -195,6 +204,26 @@ class AddressSelector:
         suits = other != holder.agent and self._sizes[location] >= 1 << size
         suits &= self._is_whole[location] or not drawn.whole_line
         return location if suits and self._claims[location].agrees(holder) else None
+
+    def _steps(self, table: Timetable) -> list[int]:
+        """By how many bytes each access of an episode that goes from line to line is behind the one
+        before; 0: it does not."""
+        name, rng = table.identity * 2, self._stream_rng
+        in_order = rng.percent(name, self.config.stream_percent) & self._streams[table.agent]
+        stride = np.array(STRIDES)[rng.below(name + 1, len(STRIDES))]
+        steps: list[int] = np.where(in_order, stride * self.map.line_size, 0).tolist()
+        return steps
+
+    def _in_line(self, line: int, group: int, drawn: _Draws, holder: Holder) -> int | None:
+        """The first free location in a line, of those that the pick may choose from."""
+        first = self._group_first[group]
+        there = np.flatnonzero(self._line[first : first + drawn.choices] == line)
+        for location in (there + first).tolist():
+            if drawn.whole_line and not self._is_whole[location]:
+                continue
+            if self._claims[location].is_free(holder):
+                return int(location)
+        return None
 
     def _free(self, group: int, drawn: _Draws, holder: Holder) -> int | None:
         """Of those that the pick tries, a free location: a preferred one, where any would do."""

@@ -189,12 +189,13 @@ def _agents(config: GeneratorConfig) -> bytearray:
                 able.longest if agent.lanes == 1 else 0,
                 whole,
                 wide,
+                able.streams,
             )
         records += record
     return records
 
 
-_AGENT: Final = Struct("12q")
+_AGENT: Final = Struct("13q")
 _DTYPES: Final = {name: np.dtype(kind) for name, kind in DTYPES.items()}
 _settings_of: Final = attrgetter(*(name for name, _ in Settings._fields_[6:]))
 

@@ -42,6 +42,7 @@ _PERCENTAGES: Final = (
     "peek_percent",
     "peek_bypass_percent",
     "chase_percent",
+    "stream_percent",
     "tight_percent",
 )
 _percentages: Final = attrgetter(*_PERCENTAGES)
@@ -64,6 +65,8 @@ class Abilities:
     """It stores nothing but whole lines, if it is an engine."""
     loads: bool = True
     """Not so of an engine or a processor that only stores."""
+    streams: bool = False
+    """Its machine has a prefetcher, which accesses of lines in order train."""
 
     @staticmethod
     def of_kind(kind: str) -> Abilities:
@@ -128,6 +131,8 @@ class GeneratorConfig:
     """Racing loads of wavefronts that bypass the first level, and so return no old copy."""
     chase_percent: int = 0
     """Episodes half of whose accesses target the latest stores of other agents."""
+    stream_percent: int = 0
+    """Episodes that go from line to line, of agents whose machine has a prefetcher."""
     pattern: str = EPISODES
     """What the program looks like: EPISODES, or as in `tester.generator.access_patterns`, CHECKS or
     BYTES.

@@ -32,7 +32,7 @@ from tester.program.program import Program
 
 _SOURCES: Final = Path(__file__).parents[1] / "native" / "cpp" / "generator"
 _UNIT: Final = "native_loops.cpp"
-VERSION: Final = 8
+VERSION: Final = 9
 _ROOM: Final = 1 << 22
 """Bytes to work in, at first."""
 _REMEMBERED: Final = 64
@@ -76,6 +76,7 @@ Settings: Final = _record(
     **_words("atomic_scope_percent quiet_percent atomic_percent bare_percent plain_percent"),
     **_words("instruction_percent unaligned_percent flush_percent peek_percent"),
     **_words("peek_bypass_percent chase_percent slack_percent tight_percent"),
+    **_words("stream_percent"),
 )
 _Map: Final = _record(
     "AddressMap",

@@ -150,6 +150,7 @@ def abilities(
             longest=Abilities.of_kind(FETCH if short else kinds[name]).longest,
             whole_lines="partial" in group.without,
             loads="loads" not in group.without,
+            streams=processor and known.prefetches,
         )
     return found
 
@@ -157,6 +158,11 @@ def abilities(
 def has_gpu(description: SystemDescription) -> bool:
     """Whether any agents are wavefronts."""
     return "gpu" in agent_kinds(description).values()
+
+
+def has_prefetcher(accepted: Mapping[str, Accepted]) -> bool:
+    """Whether a machine with a port may fetch lines ahead."""
+    return any(each.prefetches for each in accepted.values())
 
 
 def has_bus(description: SystemDescription) -> bool:

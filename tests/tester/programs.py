@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from runtime.prng import Prng, initial_byte
+from tester.generator.config import Abilities
 from tester.generator.generator import GeneratorConfig, generate_program
 from tester.program.address_map import BANK_SKEW, LINE_DUEL, SET_CONFLICT, MapConfig
 from tester.program.program import STORE, AgentSpec, Program
@@ -52,6 +53,17 @@ CONFIGS: dict[str, GeneratorConfig] = {
         bare_percent=30,
         unaligned_percent=70,
         chase_percent=20,
+    ),
+    "streams": GeneratorConfig(
+        cpu(4) + gpu(2, 4),
+        150,
+        MapConfig(2, None, lines=24),
+        abilities=(replace(Abilities.of_kind("cpu"), streams=True),) * 4
+        + (Abilities.of_kind("gpu"),) * 2,
+        plain_percent=50,
+        unaligned_percent=30,
+        chase_percent=20,
+        stream_percent=60,
     ),
     "patterns": GeneratorConfig(
         gpu(4, 16),

@@ -98,6 +98,7 @@ class Legs:
             number,
             machine_roles.has_gpu(self._protocol.description),
             machine_roles.has_bus(self._protocol.description),
+            machine_roles.has_prefetcher(self._protocol.accepted),
         )
 
     def draft(self, number: int, turn: Turn, done: int) -> Draft:

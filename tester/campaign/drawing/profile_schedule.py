@@ -144,15 +144,25 @@ _BUS_ROTATION: Final = (*_CPU_ROTATION, *[_LATE_OWNERS] * 8)
 """A cache on a bus answers requests in their order, so that it may have to wait with its own."""
 
 
-def rotation(is_gpu: bool, on_bus: bool = False) -> tuple[Turn, ...]:
+_STREAMS: Final = Turn(
+    "replacement", {"stream_percent": 80, "lengths": (20,), "groups": 2, "lines": 64}
+)
+"""Accesses that go from line to line, as those that a prefetcher waits for."""
+
+
+def rotation(is_gpu: bool, on_bus: bool = False, prefetches: bool = False) -> tuple[Turn, ...]:
     """What `default` deals in a round: each turn as often as it is there."""
-    if on_bus:
-        return _BUS_ROTATION
-    return _GPU_ROTATION if is_gpu else _CPU_ROTATION
+    deck = _BUS_ROTATION if on_bus else _GPU_ROTATION if is_gpu else _CPU_ROTATION
+    return (*deck, *[_STREAMS] * 4) if prefetches else deck
 
 
 def turn_of_leg(
-    profile: str, prng: Prng, number: int, is_gpu: bool = True, on_bus: bool = False
+    profile: str,
+    prng: Prng,
+    number: int,
+    is_gpu: bool = True,
+    on_bus: bool = False,
+    prefetches: bool = False,
 ) -> Turn:
     """What leg `number` runs: for `default` every profile in turn, in an order that is drawn for
     every round, so that a short run covers (nearly) all of them."""
@@ -161,7 +171,7 @@ def turn_of_leg(
     opening = _GPU_OPENING if is_gpu else _CPU_OPENING
     if number < len(opening):
         return opening[_order(prng, "opening", len(opening))[number]]
-    deck = rotation(is_gpu, on_bus)
+    deck = rotation(is_gpu, on_bus, prefetches)
     turn, place = divmod(number - len(opening), len(deck))
     return deck[_order(prng, f"round {turn}", len(deck))[place]]
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from runtime.prng import Prng, initial_byte, initial_bytes
 from tester.counter_rng import CounterRng
 from tester.errors import ConfigError
+from tester.generator.address_selection import STRIDES
 from tester.generator.config import Abilities
 from tester.generator.generator import Generator, GeneratorConfig, generate, generate_program
 from tester.program.address_map import LAYOUTS, MapConfig, build_map
@@ -219,6 +220,25 @@ def test_chasing_episodes_read_what_was_just_stored() -> None:
 
     targeted, random = ages(60), ages(0)
     assert sum(age <= 8 for age in targeted) > 4 * sum(age <= 8 for age in random) > 0
+
+
+def test_episodes_go_from_line_to_line_where_a_prefetcher_is() -> None:
+    def steps(percent: int, agents: range) -> tuple[int, int]:
+        """How often two accesses that follow each other are a stride apart; out of how many."""
+        program = generate_program(replace(CONFIGS["streams"], stream_percent=percent), Prng(4))
+        assert verify(program) == []
+        line = program.lane_address[:, 0] // program.line_size
+        same = np.diff(program.action_episode()) == 0
+        same &= np.isin(program.episode_thread[program.action_episode()[1:]], agents)
+        moved = np.diff(line)[same]
+        return int(np.isin(moved, STRIDES).sum()), len(moved)
+
+    def share(percent: int, agents: range) -> float:
+        followed, all_ = steps(percent, agents)
+        return followed / all_
+
+    assert share(100, range(4)) > 0.5 > 3 * share(0, range(4))
+    assert steps(100, range(4, 6))[0] < 2 * steps(0, range(4, 6))[0], "those have no prefetcher"
 
 
 def test_bare_and_racing_episodes_are_marked() -> None:

@@ -51,7 +51,9 @@ def test_several_blocks_are_the_same(loops: CompiledLoops) -> None:
     assert all(one.equals(two) for one, two in zip(with_arrays, with_loops, strict=True))
 
 
-@pytest.mark.parametrize("config", [CONFIGS["unaligned"], WHOLE_LINES, WITHOUT_LOADS])
+@pytest.mark.parametrize(
+    "config", [CONFIGS["unaligned"], CONFIGS["streams"], WHOLE_LINES, WITHOUT_LOADS]
+)
 def test_accesses_of_any_size_are_the_same(config: GeneratorConfig, loops: CompiledLoops) -> None:
     config = replace(config, episodes=2600)
     with_arrays = list(generate(config, Prng(6)))

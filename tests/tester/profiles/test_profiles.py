@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from protocols import shipped
+from protocols import DIRECTORY, shipped
 from protocols.loader import LoadedProtocol, load_protocol
 from runtime.controller.declarations import Parameter
 from runtime.controller.protocol_info import ProtocolInfo
@@ -149,6 +149,28 @@ def test_a_bus_has_turns_of_its_own() -> None:
     assert all(turn in rotation(False, True) for turn in rotation(False))
     with_bus, without = (load_protocol(name).description for name in ("MSI_Snoop", "MSI"))
     assert machine_roles.has_bus(with_bus) and not machine_roles.has_bus(without)
+
+
+def test_a_prefetcher_gets_accesses_in_order(tmp_path: Path) -> None:
+    """Lines drawn at random hardly ever train one."""
+    for text in DIRECTORY.glob("MSI*.sm"):
+        port = "    Sequencer * sequencer;\n"
+        changed = text.read_text().replace(port, f"{port}    RubyPrefetcher * prefetcher;\n")
+        (tmp_path / text.name).write_text(changed)
+    (tmp_path / "MSI.slicc").write_text(shipped()["MSI"].read_text())
+
+    def in_order(protocol: LoadedProtocol) -> int:
+        """Of the legs, those in which most episodes of a processor go from line to line."""
+        legs = Campaign(protocol, Options(1, 50_000)).legs
+        found = 0
+        for number in range(60):
+            draft = legs.draft(number, legs.turn(number), 0)
+            able = draft.config.abilities[0].streams
+            found += able and draft.config.stream_percent > 50
+        return found
+
+    assert in_order(load_protocol(str(tmp_path / "MSI.slicc"))) > 0
+    assert in_order(load_protocol("MSI")) == 0
 
 
 def test_processors_share_ports_in_some_turns(tmp_path: Path) -> None:

@@ -21,14 +21,16 @@ struct Selection {
     i64 lanes;
     const i64* identity;  // [episodes]
     const i64* first;     // [episodes + 1] first action
-    i64 repeat_percent, hot_percent, hot_cells, pattern_percent;
+    i64 repeat_percent, hot_percent, hot_cells, pattern_percent, stream_percent;
     // keys of random streams
-    u64 episode_key, action_key, slot_key, first_key, own_key, attempt_key[ATTEMPTS];
+    u64 episode_key, action_key, slot_key, first_key, own_key, stream_key, attempt_key[ATTEMPTS];
     // the map
     i64 locations;
     const i64* group_first;
     const i64* reach;  // [groups * 4]
     const u8* location_size;
+    const i64* location_address;
+    i64 line_size;
     const i64* line_start;
     const u8* is_whole;  // see ByteRow
     // who holds its locations
@@ -128,6 +130,27 @@ static inline i64 free_location(const Selection& s, const Pick& p, i64 episode, 
         if (found < 0) found = first + index;
     }
     return found;
+}
+
+// By how many bytes each access of an episode that goes from line to line is behind the one before; 0: it
+// does not.
+static inline i64 step_of(const Selection& s, i64 identity) {
+    static constexpr i64 STRIDES[] = {1, 1, 2, -1};
+    if (!draw_percent(s.stream_key, word(identity, 2, 0), s.stream_percent)) return 0;
+    return STRIDES[draw_below(s.stream_key, word(identity, 2, 1), 4)] * s.line_size;
+}
+
+// The first free location in the line that is next in its lane's stream, or -1.
+static inline i64 next_in_stream(const Selection& s, const Pick& p, i64 step) {
+    const i64 lane = p.holder.lane, first = s.group_first[p.group];
+    if (!s.owns[0][lane]) return -1;
+    const i32 last = s.owned[0][lane * s.longest + s.owns[0][lane] - 1];
+    const i64 line = (s.location_address[last] & -s.line_size) + step;
+    for (i64 location = first; location < first + p.choices; location++)
+        if ((s.location_address[location] & -s.line_size) == line && may_go(s, p, location) &&
+            is_free(s.claim[location], p.holder))
+            return location;
+    return -1;
 }
 
 // A location that the lane of a refused pick has already, for half of them, or -1.

@@ -15,6 +15,7 @@ struct Agent {
     i64 longest;      // 0: its accesses are locations
     i64 whole_lines;  // it stores nothing else
     i64 wide;         // it adds to the words of agents outside of its GPU
+    i64 streams;      // its machine has a prefetcher
 };
 
 struct Settings {
@@ -22,7 +23,7 @@ struct Settings {
         repeat_percent, hot_percent, hot_cells, scope_percent, atomic_scope_percent, quiet_percent,
         atomic_percent, bare_percent, plain_percent, instruction_percent, unaligned_percent,
         flush_percent, peek_percent, peek_bypass_percent, chase_percent, slack_percent,
-        tight_percent;
+        tight_percent, stream_percent;
 };
 
 // What lasts from chunk to chunk: the clock, and who holds which location.
@@ -192,17 +193,21 @@ static inline bool take_selection(const Drawing& d, const Timetable& table, cons
          set.hot_percent,
          set.hot_cells,
          set.pattern_percent,
+         set.stream_percent,
          FORKED(d.key, "episode"),
          FORKED(d.key, "action"),
          FORKED(d.key, "slot"),
          FORKED(d.key, "first"),
          FORKED(d.key, "own"),
+         FORKED(d.key, "stream"),
          {0, FORKED(d.key, "pick-1"), FORKED(d.key, "pick-2"), FORKED(d.key, "pick-3"),
           FORKED(d.key, "pick-4"), FORKED(d.key, "pick-5")},
          d.map.locations,
          d.map.group_first,
          d.map.reach,
          d.map.location_size,
+         d.map.location_address,
+         d.map_settings.line_size,
          d.map.line_start,
          nullptr,
          room.take<Claim>(d.map.locations),
@@ -274,6 +279,7 @@ static inline void select_addresses(const Drawing& d, const Timetable& table, i6
     const bool wide = draw_percent(s.episode_key, word(table.identity[e], 4, 3), 50);
     const bool targets = is_targeting(latest, table.identity[e]);
     const i64 agent = table.agent[e];
+    const i64 step = d.agent[agent].streams ? step_of(s, table.identity[e]) : 0;
     for (i64 i = a.first[e]; i < a.first[e + 1]; i++) {
         for (i64 lane = 0; lane < d.lanes; lane++) {
             const i64 slot = i * d.lanes + lane;
@@ -290,7 +296,8 @@ static inline void select_addresses(const Drawing& d, const Timetable& table, i6
                             a.is_store[i] && d.agent[agent].whole_lines};
             i64 location = targets ? target_of(latest, s, pick) : -1;
             const bool targeted = location >= 0;
-            if (!targeted) location = free_location(s, pick, e, i - a.first[e]);
+            if (!targeted && step) location = next_in_stream(s, pick, step);
+            if (location < 0) location = free_location(s, pick, e, i - a.first[e]);
             if (location < 0) location = own_location(s, pick);
             if (location < 0) continue;
             take(s, pick, location);
