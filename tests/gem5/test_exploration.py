@@ -32,7 +32,7 @@ CLEAN = {
     "MESI_Two_Level": (Bounds(), 9_166),
     "MESI_Two_Level with an engine": (Bounds(locations=1, engines=True), 470_886),
     "MESI_Three_Level": (Bounds(), 118_014),
-    "MOESI_AMD_Base": (Bounds(caches=1), 1_561),
+    "MOESI_AMD_Base": (Bounds(caches=1), 1_041),
     "MOESI_CMP_directory": (Bounds(), 68_149),
     "MOESI_CMP_directory with two agents": (Bounds(agents=2, locations=1), 444_265),
     "GPU_VIPER without processors": (
@@ -64,7 +64,7 @@ DEFECTS = {
     "MESI_Two_Level": (Bounds(lines=2, locations=1, engines=True), FindingKind.ERROR, 15),
     "MESI_Two_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 16),
     "MESI_Three_Level": (Bounds(lines=2, locations=1, engines=True), FindingKind.ERROR, 20),
-    "MOESI_AMD_Base": (Bounds(caches=1, lines=2, locations=1), FindingKind.VALUE, 22),
+    "MOESI_AMD_Base": (Bounds(caches=1, lines=2, locations=1), FindingKind.VALUE, 23),
     "MESI_Three_Level with two agents": (Bounds(agents=2, locations=1), FindingKind.VALUE, 22),
     "GPU_VIPER": (Bounds(locations=1), FindingKind.VALUE, 13),
     "GPU_VIPER without processors": (
