@@ -144,7 +144,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
 def test_known_defects_are_real(gem5_root: Path, name: str) -> None:
     protocol = loaded(gem5_root / DRIVERS[name])
     options = Options(
-        1, 1 << 20, deadlock_limit=DEADLOCK_LIMIT, leg_episodes=60, known_defects=True
+        4, 1 << 20, deadlock_limit=DEADLOCK_LIMIT, leg_episodes=60, known_defects=True
     )
     campaign = Campaign(protocol, options, native_engine(protocol))
     missing = set(SHOWN[name])
