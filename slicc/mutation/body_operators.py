@@ -8,21 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final
 
 from slicc import ir
 from slicc.ir.type_rules import COMPARISONS
 from slicc.ir.walk import expressions_in
 from slicc.mutation.fresh_fields import with_fresh_fields
 from slicc.mutation.mutant import Edit, Mistake, Operator, without_line
-from slicc.mutation.reachability import reachable_functions, used_actions
-from slicc.mutation.rewriting import Body, Site, sites, with_part
+from slicc.mutation.reachability import reachable_declarations
+from slicc.mutation.rewriting import Body, Site, sites, with_body, with_part
 from slicc.text.lazy_dataclass import dataclass
 
-_Item = TypeVar("_Item")
 _COUNTS: Final = re.compile(r"ack|count|pending|outstanding|probe|waiting", re.IGNORECASE)
 _DIRTY: Final = re.compile(r"dirty", re.IGNORECASE)
-_SIZES: Final = "MessageSizeType"
+SIZES: Final = "MessageSizeType"
 _OTHER_TYPES: Final = 2
 """Wrong types of a message that are tried; likewise of machines."""
 _OPPOSITE: Final = {
@@ -49,26 +48,9 @@ Rule = Callable[["Rules", Site], Iterator[Change]]
 def body_mistakes(protocol: ir.Protocol, machine: ir.Machine) -> Iterator[Mistake]:
     """Every mistake in the bodies of a machine that a run can reach."""
     rules = Rules(protocol, machine)
-    for place, action in enumerate(machine.actions):
-        if action.ref in used_actions(machine):
-            for change, body in _changes(rules, action.body):
-                other: ir.Action = replace(action, body=body)
-                actions = _with(machine.actions, place, other)
-                yield _mistake(action.ref.name, change, replace(machine, actions=actions))
-    for place, port in enumerate(machine.in_ports):
-        for change, body in _changes(rules, port.body):
-            ports = _with(machine.in_ports, place, replace(port, body=body))
-            yield _mistake(port.ref.name, change, replace(machine, in_ports=ports))
-    reachable = reachable_functions(machine)
-    for place, function in enumerate(machine.functions):
-        if function.ref in reachable:
-            for change, body in _changes(rules, function.body):
-                functions = _with(machine.functions, place, replace(function, body=body))
-                yield _mistake(function.ref.name, change, replace(machine, functions=functions))
-
-
-def _with(items: tuple[_Item, ...], place: int, item: _Item) -> tuple[_Item, ...]:
-    return (*items[:place], item, *items[place + 1 :])
+    for declared in reachable_declarations(machine):
+        for change, body in _changes(rules, declared.body):
+            yield _mistake(declared.ref.name, change, with_body(machine, declared, body))
 
 
 def _mistake(where: str, change: Change, machine: ir.Machine) -> Mistake:
@@ -86,9 +68,14 @@ def _mistake(where: str, change: Change, machine: ir.Machine) -> Mistake:
 
 def _changes(rules: Rules, body: Body) -> Iterator[tuple[Change, Body]]:
     for site in sites(body):
-        for rule in _RULES:
-            for change in rule(rules, site):
-                yield change, with_fresh_fields(site.put(change.statements), rules.structs)
+        for change in operator_changes(rules, site):
+            yield change, with_fresh_fields(site.put(change.statements), rules.structs)
+
+
+def operator_changes(rules: Rules, site: Site) -> Iterator[Change]:
+    """What the operators make of a statement."""
+    for rule in _RULES:
+        yield from rule(rules, site)
 
 
 class Rules:
@@ -289,7 +276,7 @@ def _types(rules: Rules, site: Site) -> Iterator[Change]:
         case ir.Assign(
             target=ir.FieldAccess(receiver=ir.Local(name=local), name=field),
             value=ir.EnumConst() as value,
-        ) if local == site.inside.local and value.type.ref.name != _SIZES:
+        ) if local == site.inside.local and value.type.ref.name != SIZES:
             for member in rules.other_members(value)[:_OTHER_TYPES]:
                 other = replace(value, member=member)
                 owner = value.type.ref.name

@@ -22,6 +22,10 @@ _CALLED_BY_THE_RUNTIME: Final = frozenset(
 )
 
 
+Declared = ir.Action | ir.InPort | ir.Function
+"""What has a body."""
+
+
 def bodies(machine: ir.Machine) -> list[tuple[ir.Stmt, ...]]:
     """The bodies of all in-ports, actions and functions."""
     found = [port.body for port in machine.in_ports]
@@ -56,6 +60,16 @@ def reachable_functions(machine: ir.Machine) -> frozenset[ir.FunctionRef]:
             found.add(ref)
             waiting += _called(functions[ref].body)
     return frozenset(found)
+
+
+def reachable_declarations(machine: ir.Machine) -> list[Declared]:
+    """The actions, in-ports and functions with bodies that a run can reach."""
+    actions, functions = used_actions(machine), reachable_functions(machine)
+    return [
+        *(each for each in machine.actions if each.ref in actions),
+        *machine.in_ports,
+        *(each for each in machine.functions if each.ref in functions),
+    ]
 
 
 def _called(body: tuple[ir.Stmt, ...]) -> list[ir.FunctionRef]:

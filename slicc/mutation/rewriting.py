@@ -10,30 +10,38 @@ from dataclasses import fields, replace
 from typing import TypeVar
 
 from slicc import ir
+from slicc.mutation.reachability import Declared
 from slicc.text.lazy_dataclass import dataclass
 
 Body = tuple[ir.Stmt, ...]
 _Node = TypeVar("_Node", bound=ir.Node)
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
     """A statement within a body; ``inside``: the enqueue around it, if there is one.
 
-    ``put``: the body with other statements in its place.
+    ``put``: the body with other statements in its place. ``names``: of the locals that it may use.
     """
 
     statement: ir.Stmt
     inside: ir.Enqueue | None
     put: Callable[[Body], Body]
+    names: frozenset[str]
 
 
-def sites(body: Body, inside: ir.Enqueue | None = None) -> Iterator[Site]:
-    """Every statement of a body, outer ones before those inside."""
-    return _sites(body, inside, lambda changed: changed)
+def sites(body: Body, names: frozenset[str] = frozenset()) -> Iterator[Site]:
+    """Every statement of a body, outer ones before those inside. ``names``: of parameters."""
+    return _sites(body, None, lambda changed: changed, names)
 
 
-def _sites(body: Body, inside: ir.Enqueue | None, put: Callable[[Body], Body]) -> Iterator[Site]:
+def _sites(
+    body: Body,
+    inside: ir.Enqueue | None,
+    put: Callable[[Body], Body],
+    names: frozenset[str],
+) -> Iterator[Site]:
     for place, statement in enumerate(body):
         before, after = body[:place], body[place + 1 :]
 
@@ -45,15 +53,18 @@ def _sites(body: Body, inside: ir.Enqueue | None, put: Callable[[Body], Body]) -
         ) -> Body:
             return put((*before, *changed, *after))
 
-        yield Site(statement, inside, here)
+        yield Site(statement, inside, here, names)
         match statement:
             case ir.If(_, then, orelse):
                 for name, block in (("then", then), ("orelse", orelse)):
-                    yield from _sites(block, inside, _into(here, statement, name))
-            case ir.Enqueue(body=block):
-                yield from _sites(block, statement, _into(here, statement, "body"))
-            case ir.Peek(body=block):
-                yield from _sites(block, inside, _into(here, statement, "body"))
+                    yield from _sites(block, inside, _into(here, statement, name), names)
+            case ir.Enqueue(local=local, body=block):
+                into = _into(here, statement, "body")
+                yield from _sites(block, statement, into, names | {local})
+            case ir.Peek(local=local, body=block):
+                yield from _sites(block, inside, _into(here, statement, "body"), names | {local})
+            case ir.Declare(name=local):
+                names |= {local}
             case _:
                 pass
 
@@ -64,6 +75,23 @@ def _into(put: Callable[[Body], Body], owner: ir.Stmt, name: str) -> Callable[[B
         return put((changed,))
 
     return inner
+
+
+def with_body(machine: ir.Machine, declared: Declared, body: Body) -> ir.Machine:
+    """A machine in which an action, a port or a function does something else."""
+    changed = replace(declared, body=body)
+    return replace(
+        machine,
+        actions=_with(machine.actions, declared, changed),
+        in_ports=_with(machine.in_ports, declared, changed),
+        functions=_with(machine.functions, declared, changed),
+    )
+
+
+def _with(items: tuple[_Item, ...], item: object, other: object) -> tuple[_Item, ...]:
+    if all(each is not item for each in items):
+        return items
+    return tuple(other if each is item else each for each in items)  # type: ignore[misc]
 
 
 def with_part(root: _Node, part: ir.Expr, other: ir.Expr) -> _Node:
