@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from protocols import SYSTEMS, shipped
 from protocols.accepted_requests import Accepted, accepted_requests, fitted
 from protocols.catalog import script_values, written_system
-from protocols.compile_cache import Front, finish, generate, remembered
+from protocols.compile_cache import Front, digest_of, finish, generate, remembered
 from protocols.identity import ProtocolIdentity
 from protocols.texts import ProtocolTexts, texts_of
 from runtime.controller.protocol_info import ProtocolInfo
@@ -241,6 +241,22 @@ def compiled_protocol(
 ) -> CompiledProtocol:
     """A protocol as the compiler sees it. Raises ProtocolMissing, ProtocolBroken."""
     return _compile(locate(name)[0], include, preludes)
+
+
+def compiled_again(
+    loaded: LoadedProtocol, include: Sequence[Path] = (), preludes: Sequence[Path] = ()
+) -> CompiledProtocol | None:
+    """A loaded protocol as the compiler sees it. None: its texts are gone or have changed."""
+    try:
+        if loaded.texts is not None:
+            with loaded.texts.written() as (root, driver, written):
+                compiled = compiled_protocol(str(driver), [root], written)
+        else:
+            name = loaded.identity.path or loaded.identity.name
+            compiled = compiled_protocol(name, include, preludes)
+    except (ProtocolMissing, ProtocolBroken, OSError):
+        return None
+    return compiled if digest_of(compiled) == loaded.identity.digest else None
 
 
 def _front(path: Path, include: Sequence[Path], preludes: Sequence[Path], native: bool) -> Front:

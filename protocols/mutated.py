@@ -46,9 +46,8 @@ class MutatedProtocol:
 
     def alone(self, number: int) -> LoadedProtocol:
         """A mutant as a protocol of its own. The original was loaded with native sources."""
-        assert self.loaded.native is not None
-        native = _sources(self.mutants[number - 1].ir, (), self.loaded.native)
-        return replace(self.loaded, info=self.in_python(number), native=native)
+        alone = with_variants(self.loaded, self.mutants[number - 1].ir, ())
+        return replace(alone, info=self.in_python(number))
 
 
 def load_mutated(
@@ -66,12 +65,17 @@ def load_mutated(
     every = mutants(protocol)
     chosen = tuple(choose(every))
     if loaded.native is not None:
-        loaded = replace(loaded, native=_sources(protocol, chosen, loaded.native))
+        loaded = with_variants(loaded, protocol, [mutant.ir for mutant in chosen])
     return MutatedProtocol(loaded, protocol, chosen, len(every))
 
 
-def _sources(protocol: ir.Protocol, chosen: Sequence[Mutant], original: Sources) -> Sources:
+def with_variants(
+    loaded: LoadedProtocol, protocol: ir.Protocol, variants: Sequence[ir.Protocol]
+) -> LoadedProtocol:
+    """A protocol that has native sources, together with variants of it, from number 1."""
     from slicc.codegen.cpp import package
 
-    made = package(protocol, [mutant.ir for mutant in chosen])
-    return Sources(made.name, {**made.files, SHAPE: original.files[SHAPE]})
+    assert loaded.native is not None
+    made = package(protocol, variants)
+    files = {**made.files, SHAPE: loaded.native.files[SHAPE]}
+    return replace(loaded, native=Sources(made.name, files))

@@ -12,8 +12,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
-from protocols.compile_cache import compiler_digest, digest_of
-from protocols.loader import LoadedProtocol, ProtocolBroken, ProtocolMissing, compiled_protocol
+from protocols.compile_cache import compiler_digest
+from protocols.loader import LoadedProtocol, compiled_again
 from runtime.native.toolchain.object_cache import key_of
 from slicc.text.data import json_text
 from slicc.text.kept import private_files
@@ -52,18 +52,8 @@ def _computed(
 ) -> Unsent | None:
     from slicc.analysis.sent import unsent
 
-    try:
-        if loaded.texts is not None:
-            with loaded.texts.written() as (root, driver, written):
-                compiled = compiled_protocol(str(driver), [root], written)
-        else:
-            name = loaded.identity.path or loaded.identity.name
-            compiled = compiled_protocol(name, include, preludes)
-    except (ProtocolMissing, ProtocolBroken, OSError):
-        return None
-    if digest_of(compiled) != loaded.identity.digest:
-        return None
-    return unsent(compiled.protocol, present)
+    compiled = compiled_again(loaded, include, preludes)
+    return None if compiled is None else unsent(compiled.protocol, present)
 
 
 def _of_text(text: str) -> Unsent:

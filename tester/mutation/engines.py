@@ -19,9 +19,9 @@ from tester.campaign.campaign import AnyRun
 from tester.execution.events import Verdict
 from tester.execution.handover import handover_rules_of
 from tester.execution.leg import LegRun
-from tester.mutation.native_object import MutantProtocol
 from tester.mutation.relevance import Cells
 from tester.native.leg import NativeLegRun
+from tester.native.mutants import MutantProtocol
 from tester.program.replay_file import Leg
 
 

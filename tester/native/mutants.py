@@ -9,13 +9,13 @@ import ctypes
 from dataclasses import replace
 from typing import Final
 
-from protocols.mutated import MutatedProtocol
+from protocols.loader import LoadedProtocol
 from runtime.native.build import Sizes, build, recipe
 from runtime.native.ctypes_api import Library
 from runtime.native.plan import Capacities, NotNative, Plans
 from runtime.native.toolchain.compiler import Compiler
 from runtime.native.toolchain.object_cache import Cache
-from tester.native.leg import LibraryFor, NativeProtocol
+from tester.native.leg import NativeProtocol
 from tester.native.system import TESTER_CLIENTS, TesterSystem
 from tester.program.replay_file import Leg
 
@@ -32,9 +32,7 @@ MUTANT_CLIENTS: Final = replace(
 class MutantProtocol(NativeProtocol):
     """Runs mutant ``number`` of an object; 0 is the original."""
 
-    def __init__(self, mutated: MutatedProtocol, plans: Plans, library: LibraryFor) -> None:
-        super().__init__(mutated.loaded.info, plans, library)
-        self.number = 0
+    number = 0
 
     def system(self, leg: Leg, capacities: Capacities, agents: int) -> TesterSystem:
         system = super().system(leg, capacities, agents)
@@ -50,21 +48,25 @@ class MutantProtocol(NativeProtocol):
         return other
 
 
-def mutant_protocol(mutated: MutatedProtocol, compiler: Compiler, cache: Cache) -> MutantProtocol:
-    """The original, compiled together with its mutants when the first leg wants it.
+def mutant_protocol(
+    loaded: LoadedProtocol, compiler: Compiler, cache: Cache, *, quickly: bool = False
+) -> MutantProtocol:
+    """The original, compiled together with its mutants when the first leg wants it. ``quickly``:
+    without optimisation.
 
     Raises NotNative. Legs raise ToolchainError, CacheError, LibraryError.
     """
-    sources = mutated.loaded.native
+    sources = loaded.native
     if sources is None:
-        raise NotNative(mutated.loaded.why_not_native or "the protocol was not compiled for it")
+        raise NotNative(loaded.why_not_native or "the protocol was not compiled for it")
     objects: dict[Sizes, Library] = {}
 
     def library(sizes: Sizes, accesses: int) -> Library:
         found = objects.get(sizes)
         if found is None:
             how = recipe(sources, MUTANT_CLIENTS, sizes, compiler)
+            how = how.tiers[0] if quickly else how
             found = objects[sizes] = build(how, MUTANT_CLIENTS, cache)
         return found
 
-    return MutantProtocol(mutated, Plans(mutated.loaded.info, sources.shape), library)
+    return MutantProtocol(loaded.info, Plans(loaded.info, sources.shape), library)

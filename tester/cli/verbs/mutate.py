@@ -32,13 +32,13 @@ from tester.mutation.engines import Engine, NativeEngine, PythonEngine
 from tester.mutation.exhaustion import Exhaustion
 from tester.mutation.html_report import html_report
 from tester.mutation.journal import Head, Journal
-from tester.mutation.native_object import mutant_protocol
 from tester.mutation.outcome import MutantOutcome
 from tester.mutation.pool import Pool
 from tester.mutation.score import Score
 from tester.mutation.scoring import Scoring
 from tester.mutation.study import OriginalFails, Study
 from tester.mutation.text_report import json_report, text_lines
+from tester.native.mutants import mutant_protocol
 from tester.profiles import profiles
 
 DEFAULT_PROTOCOL: Final = "GPU_VIPER"
@@ -132,7 +132,7 @@ def _study(options: MutateOptions, mutated: MutatedProtocol, stack: ExitStack) -
         try:
             compiler = find_compiler()
             cache = user_cache()
-            engine = NativeEngine(mutant_protocol(mutated, compiler, cache))
+            engine = NativeEngine(mutant_protocol(mutated.loaded, compiler, cache))
             loops = PendingLoops(compiler, cache, _note, True)
             summary = f"native engine, compiled by {compiler.version}"
             chosen = Chosen(None, summary, pending_loops=loops)

@@ -10,8 +10,8 @@ from runtime.native.toolchain.object_cache import user_cache
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import NO_END, Options
 from tester.mutation.engines import Engine, NativeEngine, PythonEngine
-from tester.mutation.native_object import mutant_protocol
 from tester.mutation.study import Study
+from tester.native.mutants import mutant_protocol
 
 
 @cache
@@ -22,7 +22,7 @@ def mutated() -> MutatedProtocol:
 
 @cache
 def native() -> Engine:
-    return NativeEngine(mutant_protocol(mutated(), find_compiler(), user_cache()))
+    return NativeEngine(mutant_protocol(mutated().loaded, find_compiler(), user_cache()))
 
 
 @cache
