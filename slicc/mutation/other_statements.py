@@ -29,7 +29,6 @@ _ADDED: Final = 8
 """Statements of the author's that are added in one place, at most."""
 _EVENTS: Final = 8
 """Other events of one trigger, at most."""
-_TRANSACTION: Final = frozenset(each.value for each in ir.TransactionField)
 _IDLE: Final = ("profile", "setMRU")
 """How methods begin that no run depends on."""
 _JOINING: Final = (ir.BinaryOperator.AND, ir.BinaryOperator.OR)
@@ -51,13 +50,15 @@ class OtherStatement:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """``names``: that can be used; ``types``: of all locals of the body."""
+    """``names``: of locals that can be used; ``types``: of all locals of the body; ``acts``:
+    whether there is a transaction."""
 
     names: frozenset[str]
     types: Mapping[str, ir.Type]
+    acts: bool = False
 
-    def within(self, local: str) -> _Scope:
-        return _Scope(self.names | {local}, self.types)
+    def within(self, *locals: str) -> _Scope:
+        return replace(self, names=self.names.union(locals))
 
     def has(self, nodes: Iterator[ir.Expr]) -> bool:
         """Whether all that expressions name is there."""
@@ -66,7 +67,7 @@ class _Scope:
                 case ir.Local(name, type_):
                     if name not in self.names or self.types.get(name) != type_:
                         return False
-                case ir.TransactionValue(field) if field.value not in self.names:
+                case ir.TransactionValue() if not self.acts:
                     return False
                 case _:
                     pass
@@ -87,7 +88,7 @@ class OtherStatements:
         for site in sites(declared.body, scope.names):
             found: dict[Body, str] = {(site.statement,): ""}
             ends = isinstance(declared, ir.Action) and site.statement is declared.body[-1]
-            for words, statements in self._changes(site, _Scope(site.names, scope.types), ends):
+            for words, statements in self._changes(site, scope.within(*site.names), ends):
                 found.setdefault(statements, words)
             del found[site.statement,]
             yield [
@@ -262,7 +263,7 @@ def _scope_of(declared: Declared) -> _Scope:
     }
     match declared:
         case ir.Action():
-            return _Scope(_TRANSACTION, types)
+            return _Scope(frozenset(), types, acts=True)
         case ir.Function(parameters=parameters):
             own = {each.name: each.type for each in parameters}
             return _Scope(frozenset(own), {**types, **own})
@@ -300,10 +301,10 @@ def _values(statement: ir.Stmt) -> tuple[ir.Expr, ...]:
     match statement:
         case ir.Assign(value=value) if not _is_size(value):
             return (value,)
-        case ir.Return(value):
+        case ir.Return(value) if not _is_mutable(value):
             return (value,)
         case ir.Evaluate(ir.CallMethod(arguments=arguments) as call) if not _is_idle(call):
-            return arguments
+            return tuple(each for each in arguments if not _is_mutable(each))
         case _:
             return ()
 
@@ -338,8 +339,13 @@ def _with_part(statement: ir.Stmt, part: ir.Expr, other: ir.Expr) -> ir.Stmt:
 
 
 def _copying(value: ir.Expr) -> ir.Copying:
-    mutable = isinstance(value.type, ir.ClassType) and value.type.value and not value.type.immutable
-    return ir.Copying.COPY if mutable else ir.Copying.REBIND
+    return ir.Copying.COPY if _is_mutable(value) else ir.Copying.REBIND
+
+
+def _is_mutable(value: ir.Expr) -> bool:
+    """Whether it is an object that what takes it may change, so that not any value will do."""
+    type_ = value.type
+    return isinstance(type_, ir.ClassType) and type_.value and not type_.immutable
 
 
 def _evaluated(value: ir.Expr) -> ir.Stmt:

@@ -1,49 +1,40 @@
-"""Where a shrunk leg goes wrong: the transitions that make the difference, in order of blame.
+"""Where a shrunk leg goes wrong: the transitions and bodies that make the difference, in order.
 
 The leg is compared with its neighbours (`tester.blame.neighbours`), which differ in one operation
 or one delay. What the failure needs is absent where it is absent: a transition is the more to
 blame, the fewer of the neighbours that do not fail so make it as often. And where the leg passes
-once a transition does something else (`tester.blame.interventions`), the failure does not happen
-without what that transition does. Many changes make one run pass by moving it in time; one is a
-remedy if it mends the neighbours that fail as well, and the same leg with drawn delays. Invariant:
-the result depends on the leg alone; at most `_RUNS` changes are tried.
+once a transition or a statement does something else, the failure does not happen without what it
+does (`tester.blame.remedies`). Invariant: the result depends on the leg alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import compress, islice, takewhile
-from typing import Final
+from itertools import takewhile
+from typing import Final, TypeVar
 
 from runtime.controller.source_location import transition_location
 from slicc.text.lazy_dataclass import dataclass
-from tester.blame.interventions import Cell, Change, changes, passes
+from tester.blame.executed import executed_lines
+from tester.blame.interventions import Cell
 from tester.blame.neighbours import Neighbour, neighbours
+from tester.blame.remedies import Around, Place, Remedy, remedies
 from tester.campaign.engine_diff import Steps
 from tester.campaign.left_out import alike
 from tester.execution.events import Verdict
 from tester.program.replay_file import Leg
-from tester.shrink.scripts import with_policy
 from tester.shrink.trials import Trials, derived
 
+_Key = TypeVar("_Key")
 SHOWN: Final = 5
-_RUNS: Final = 1200
-"""Changed rows that are tried, at most."""
-_FOR_EACH: Final = 120
-"""And for each transition."""
-_FAILING: Final = 16
-"""Other failing legs that a remedy has to mend, at most."""
-_MENDED: Final = 0.9
-"""Share of them that it has to."""
-_SLOWER: Final = 3
-"""So many times as long with delays."""
-_TIMINGS: Final = ("uniform", "heavy_tail")
-_KEYS: Final = 4
+_TRACED: Final = 16
+"""Passing neighbours whose statements are counted, at most."""
 _PATIENCE: Final = 4
-"""A run with a changed row hangs after so many times the ticks of the failing one."""
+"""A run next to the failing one, or with a change, hangs after so many times its ticks."""
 _LEAST_PATIENCE: Final = 2000
+_NONE: Final = Remedy((), 1.0, 1.0, False, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +66,34 @@ class Suspect:
     absent: float
     remedies: tuple[str, ...]
     missing: bool = False
+    passed: float = 1.0
 
     def __str__(self) -> str:
+        passes = f"it passes {' or '.join(self.remedies[:2])}"
+        if self.passed < 1:
+            passes += f", as {100 * self.passed:.0f} % of other legs do"
         if self.missing:
-            remedies = " or ".join(self.remedies[:2])
-            return f"{self.cell}: there is none; it passes {remedies} [{self.where}]"
+            return f"{self.cell}: there is none; {passes} [{self.where}]"
         evidence = []
         if self.absent:
             evidence.append(f"absent from {100 * self.absent:.0f} % of the neighbours that pass")
         if self.remedies:
-            evidence.append(f"it passes {' or '.join(self.remedies[:2])}")
+            evidence.append(passes)
         return f"{self.cell} [{self.where}]: {'; '.join(evidence) or 'made in this run'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Blame:
     """``neighbour``: the change that makes the leg pass and keeps most of its run; ``parting``:
-    the first transition that is another one then. None: nothing that was tried passes."""
+    the first transition that is another one then. None: nothing that was tried passes. ``lines``:
+    of actions, ports and functions, that the fewest of the passing neighbours execute, where no
+    suspect has a remedy with which all other legs pass; ``absent``: share that does not."""
 
     suspects: tuple[Suspect, ...]
     neighbour: str = ""
     parting: MadeTransition | None = None
+    lines: tuple[str, ...] = ()
+    absent: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,11 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
         if traced.ending:
             failing.append(neighbour.leg)
     names = trials.machines_of(leg)
-    suspects = _suspects(_Case(leg, kind, steps, passing, failing, names), trials)
+    ticks = int(steps[-1, 0]) if len(steps) else 0
+    limit = min(leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
+    case = _Case(leg, kind, steps, passing, failing, names, limit)
+    lines = _absent_lines(case, trials)
+    suspects = _suspects(case, lines, trials)
     if not passing:
         return Blame(suspects)
     shared = [_shared(steps, each.steps) for each in passing]
@@ -127,10 +129,15 @@ def blame(leg: Leg, kind: str, trials: Trials) -> Blame:
     place = max(inside or shared)
     assert 0 <= place <= len(steps)
     nearest = passing[shared.index(place)]
+    mended = any(each.remedies and each.passed == 1 for each in suspects)
+    most = 0.0 if mended else max((each.never for each in lines.values()), default=0.0)
+    absent = [line for line, each in lines.items() if each.never == most > 0]
     return Blame(
         suspects,
         nearest.neighbour.change,
         _step(steps, place, names, trials) if place < len(steps) else None,
+        tuple(absent),
+        most,
     )
 
 
@@ -150,7 +157,8 @@ def _cells(steps: Steps, names: Sequence[tuple[str, int]]) -> list[Cell]:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A leg, its transitions, and what is next to it. ``names``: of controllers."""
+    """A leg, its transitions, and what is next to it. ``names``: of controllers; ``limit``: ticks
+    after which a run next to it hangs."""
 
     leg: Leg
     kind: str
@@ -158,38 +166,93 @@ class _Case:
     passing: Sequence[_Passing]
     failing: Sequence[Leg]
     names: Sequence[tuple[str, int]]
+    limit: int
 
 
-def _suspects(case: _Case, trials: Trials) -> tuple[Suspect, ...]:
+def _suspects(case: _Case, lines: Mapping[str, _Absent], trials: Trials) -> tuple[Suspect, ...]:
     made = _cells(case.steps, case.names)
-    often, last = Counter(made), {cell: place for place, cell in enumerate(made)}
-    counts = [Counter(_cells(each.steps, case.names)) for each in case.passing]
-    total = max(1, len(counts))
-    never = {cell: sum(not count[cell] for count in counts) / total for cell in often}
-    seldom = {cell: sum(count[cell] < often[cell] for count in counts) / total for cell in often}
-    order = sorted(often, key=lambda cell: (-never[cell], -seldom[cell], -last[cell]))
+    last = {cell: place for place, cell in enumerate(made)}
+    absent = _absent(Counter(made), [Counter(_cells(p.steps, case.names)) for p in case.passing])
+    order = sorted(last, key=lambda cell: (*absent[cell].order, -last[cell]))
     for cell in _missing(case.kind, trials):
         order.insert(0, cell)
-        last[cell], never[cell], seldom[cell] = len(made), 0.0, 0.0
-    found = _remedies(case, order, trials)
+        last[cell], absent[cell] = len(made), _Absent(0.0, 0.0)
+    suspect_lines = sorted(lines, key=lambda line: lines[line].order)
+    legs = [each.neighbour.leg for each in case.passing]
+    around = Around(case.leg, case.limit, case.failing, legs)
+    found = remedies(around, order, suspect_lines, trials)
+    bodies = _last_in_bodies(last, trials)
 
-    def weight(cell: Cell) -> tuple[float, ...]:
-        """The order of suspects: those with remedies, a small one before others, the latest first;
-        then those that are absent most often."""
-        if cell in found:
-            return -found[cell].mended, not found[cell].small, -last[cell]
-        return 0, -(never[cell] + seldom[cell]), -last[cell]
+    def weight(place: Place) -> tuple[float, ...]:
+        """The order of suspects: those with remedies, the best ones first, a small one before
+        others, the latest first; then those that are absent most often."""
+        latest = bodies.get(place, 0) if isinstance(place, str) else last[place]
+        if place in found:
+            best = found[place]
+            return 0, -best.score, not best.small, -latest
+        assert not isinstance(place, str), "a body is blamed for its remedies"
+        return 1, -(absent[place].never + absent[place].seldom), -latest
 
+    there: list[Place] = [cell for cell in last if cell in found or last[cell] < len(made)]
+    there += [place for place in found if isinstance(place, str)]
     suspects = []
-    for cell in sorted((cell for cell in last if cell in often or cell in found), key=weight):
-        remedy = found.get(cell)
-        name, where = _named(cell, trials)
-        missing = remedy is not None and remedy.source != cell
-        if remedy is not None and missing:
-            where = _named(remedy.source, trials)[1]
-        words = () if remedy is None else remedy.words
-        suspects.append(Suspect(name, where, seldom[cell], words, missing))
-    return tuple(suspects[:SHOWN])
+    for place in sorted(there, key=weight)[:SHOWN]:
+        remedy = found.get(place, _NONE)
+        missing = False
+        if isinstance(place, str):
+            name, where = place, str(remedy.source)
+            seldom = lines[where].seldom
+        else:
+            name, where = _named(place, trials)
+            seldom = absent[place].seldom
+            if not isinstance(remedy.source, str) and remedy.source != place:
+                missing, where = True, _named(remedy.source, trials)[1]
+        suspects.append(Suspect(name, where, seldom, remedy.words, missing, remedy.passed))
+    return tuple(suspects)
+
+
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """Shares of the passing neighbours that do something never, and less often."""
+
+    never: float
+    seldom: float
+
+    @property
+    def order(self) -> tuple[float, float]:
+        return -self.never, -self.seldom
+
+
+def _absent(often: Counter[_Key], others: Sequence[Counter[_Key]]) -> dict[_Key, _Absent]:
+    total = max(1, len(others))
+    return {
+        key: _Absent(
+            sum(not each[key] for each in others) / total,
+            sum(each[key] < count for each in others) / total,
+        )
+        for key, count in often.items()
+    }
+
+
+def _absent_lines(case: _Case, trials: Trials) -> dict[str, _Absent]:
+    """Lines that the leg executes."""
+    passing = case.passing[:: max(1, -(-len(case.passing) // _TRACED))]
+    one, *others = (
+        executed_lines(replace(leg, deadlock_limit=case.limit), trials.protocol)
+        for leg in (case.leg, *(derived(each.neighbour.leg) for each in passing))
+    )
+    return _absent(one, others)
+
+
+def _last_in_bodies(last: Mapping[Cell, int], trials: Trials) -> dict[str, int]:
+    """By action: where the run last comes to it."""
+    found: dict[str, int] = {}
+    for (machine, state, event), place in last.items():
+        row = trials.protocol.info.machine(machine).TRANSITIONS.get((state, event))
+        for action in () if row is None else row.actions:
+            name = f"{machine}.{action.__name__}"
+            found[name] = max(place, found.get(name, 0))
+    return found
 
 
 def _missing(kind: str, trials: Trials) -> list[Cell]:
@@ -201,70 +264,6 @@ def _missing(kind: str, trials: Trials) -> list[Cell]:
     machine = trials.protocol.info.machine(names[0])
     states, events = (each.members() for each in (machine.STATES, machine.EVENTS))
     return [(names[0], states.index(names[1]), events.index(names[2]))]
-
-
-@dataclass(frozen=True, slots=True)
-class _Remedy:
-    """What a cell could do instead. ``mended``: share of failing legs; ``small``: see `Change`."""
-
-    words: tuple[str, ...]
-    mended: float
-    small: bool
-    source: Cell
-
-
-def _remedies(case: _Case, order: Sequence[Cell], trials: Trials) -> dict[Cell, _Remedy]:
-    """What mends the leg, and nearly everything that fails next to it."""
-    protocol = trials.protocol
-    ticks = int(case.steps[-1, 0]) if len(case.steps) else 0
-    limit = min(case.leg.deadlock_limit, max(_LEAST_PATIENCE, _PATIENCE * ticks))
-    leg = replace(case.leg, deadlock_limit=limit)
-    tried = (change for cell in order for change in islice(changes(protocol, cell), _FOR_EACH))
-    drawn = list(islice(tried, _RUNS))
-    mending = list(compress(drawn, passes(leg, drawn, protocol, trials.engine)))
-    if not mending:
-        return {}
-    slow = _SLOWER * limit
-    others = [replace(each, deadlock_limit=slow) for each in _failing(case, trials)]
-    found: dict[Cell, _Remedy] = {}
-    for change, mended in _mended(mending, others, trials):
-        best = found.get(change.cell)
-        if best is not None and mended < best.mended:
-            continue
-        if best is None or mended > best.mended:
-            best = _Remedy((), mended, False, change.source)
-        words, small = (*best.words, change.words), best.small or change.small
-        found[change.cell] = replace(best, words=words, small=small)
-    return found
-
-
-def _mended(
-    changes: Sequence[Change], others: Sequence[Leg], trials: Trials
-) -> Iterator[tuple[Change, float]]:
-    """The changes with which enough of the other legs pass as well, and the share of these."""
-    left, failed = list(changes), [0] * len(changes)
-    for leg in others:
-        passed = passes(leg, left, trials.protocol, trials.engine)
-        failed = [count + (not each) for count, each in zip(failed, passed)]
-        assert len(passed) == len(left), "each change has a result"
-        enough = [count <= (1 - _MENDED) * len(others) for count in failed]
-        left, failed = list(compress(left, enough)), list(compress(failed, enough))
-    for change, count in zip(left, failed):
-        yield change, 1 - count / max(1, len(others))
-
-
-def _failing(case: _Case, trials: Trials) -> list[Leg]:
-    """Legs that fail next to the leg, spread over their kinds."""
-    leg = case.leg
-    drawn = [
-        replace(with_policy(leg, delays), program=replace(leg.program, run_key=key, derived=False))
-        for key in range(1, _KEYS + 1)
-        for delays in _TIMINGS
-    ]
-    endings = trials.endings(drawn, sound=True)
-    found = [derived(each) for each, ending in zip(drawn, endings) if ending]
-    near = case.failing[:: max(1, -(-len(case.failing) // (_FAILING - len(found))))]
-    return [*map(derived, near), *found]
 
 
 def _named(cell: Cell, trials: Trials) -> tuple[str, str]:

@@ -18,17 +18,19 @@ from typing import Any, Final
 from protocols.loader import LoadedProtocol
 from runtime.controller.declarations import COMPUTED, Transaction, Transition
 from runtime.controller.shapes import Controller
+from runtime.controller.trace import TraceHash
 from runtime.native.row_change import Changeable, RowChange
 from runtime.system.builder import build_completed
 from slicc.text.lazy_dataclass import dataclass
 from tester.campaign.campaign import leg_run
 from tester.engines.selection import CANNOT, Chosen
+from tester.native.batch import FAILS
 from tester.native.leg import sizes_of
 from tester.program.replay_file import Leg
 
 _USES: Final = 1000
-"""Of a changed row in a run; one that takes its message no more is used half a million times before
-the watchdog says so."""
+"""Of a changed row in a run, unless that has more accesses; one that takes its message no more is
+used half a million times before the watchdog says so."""
 
 Cell = tuple[str, int, int]
 """Machine, state and event, as its numbers."""
@@ -45,6 +47,10 @@ class Change:
     row: Transition
     small: bool
     source: Cell
+
+    @property
+    def place(self) -> Cell:
+        return self.cell
 
 
 def changes(protocol: LoadedProtocol, cell: Cell) -> Iterator[Change]:
@@ -71,36 +77,43 @@ class _TooOften(Exception):
     """A changed row is used again and again."""
 
 
-def passes(
+def traces(
     leg: Leg, changes: Sequence[Change], protocol: LoadedProtocol, engine: Chosen
-) -> list[bool]:
-    """Whether a leg passes with each change. What the native engine cannot say the Python one
-    does."""
+) -> list[int]:
+    """The hash of a leg's transitions with each change, or FAILS. What the native engine cannot
+    say the Python one does."""
     natively = _natively(leg, changes, protocol, engine)
     return [
-        passes_with(leg, protocol, change) if known is None else known
+        trace_with(leg, protocol, change) if known is None else known
         for change, known in zip(changes, natively, strict=True)
     ]
 
 
 def _natively(
     leg: Leg, changes: Sequence[Change], protocol: LoadedProtocol, engine: Chosen
-) -> list[bool | None]:
+) -> list[int | None]:
     """None: not known."""
-    found: list[bool | None] = [None] * len(changes)
+    found: list[int | None] = [None] * len(changes)
     if engine.batch is None or engine.libraries is None:
         return found
-    rows = native_rows(protocol, changes)
+    rows = native_rows(protocol, changes, _uses(leg))
     with suppress(*CANNOT):
         library = engine.libraries.for_changes(sizes_of(leg.description))
         if library is not None:
-            ends = engine.batch.passes(leg, library, list(rows.values()))
-            for place, passes in zip(rows, ends, strict=True):
-                found[place] = passes
+            ends = engine.batch.traces(leg, library, list(rows.values()))
+            for place, trace in zip(rows, ends, strict=True):
+                found[place] = trace
     return found
 
 
-def native_rows(protocol: LoadedProtocol, changes: Sequence[Change]) -> dict[int, RowChange]:
+def _uses(leg: Leg) -> int:
+    """How often a row may be used."""
+    return max(_USES, leg.program.lane_address.size)
+
+
+def native_rows(
+    protocol: LoadedProtocol, changes: Sequence[Change], uses: int = _USES
+) -> dict[int, RowChange]:
     """Changes as the native engine takes them, by place; without those that it does not."""
     machines = {
         kind.MACHINE: Changeable(kind, number) for number, kind in enumerate(protocol.info.machines)
@@ -108,30 +121,32 @@ def native_rows(protocol: LoadedProtocol, changes: Sequence[Change]) -> dict[int
     found = {}
     for place, each in enumerate(changes):
         machine, state, event = each.cell
-        row = machines[machine].change(state, event, each.row, _USES)
+        row = machines[machine].change(state, event, each.row, uses)
         if row is not None:
             found[place] = row
     return found
 
 
-def passes_with(leg: Leg, protocol: LoadedProtocol, change: Change) -> bool:
-    """Whether a leg passes with a changed row, on the Python engine."""
+def trace_with(leg: Leg, protocol: LoadedProtocol, change: Change) -> int:
+    """The hash of a leg's transitions with a changed row, or FAILS, on the Python engine."""
     machine, state, event = change.cell
     system = build_completed(protocol.info, leg.description, leg.run_key)
-    left = iter(range(_USES))
+    left = iter(range(_uses(leg)))
 
     def count(*_: object) -> None:
         if next(left, None) is None:
             raise _TooOften
 
     row = replace(change.row, actions=(count, *change.row.actions))
+    trace = TraceHash()
     for controller in system.controllers:
+        controller.observer = trace
         if machine == controller.MACHINE:
             controller.intervene(state, event, row)
     try:
-        return leg_run(leg, system).run().finding is None
+        return trace.value if leg_run(leg, system).run().finding is None else FAILS
     except Exception:  # a row of another state, which relies on what is not there
-        return False
+        return FAILS
 
 
 def _content(row: Transition) -> tuple[object, ...]:
@@ -163,13 +178,18 @@ def _same_state(machine: type[Controller], state: int, event: int) -> list[tuple
 
 def _with(
     machine: type[Controller], row: Transition, action: Callable[[Any, Transaction], None]
-) -> Transition:
-    """The row with one action more: behind the others where the author writes it behind most, as
-    a wake-up or what pops and frees, else before them."""
+) -> Iterator[tuple[str, Transition]]:
+    """The row with one action more: first where the author writes it in most rows, behind the
+    others, as a wake-up or what pops and frees, or before them; then elsewhere."""
     rows = [each.actions for each in machine.TRANSITIONS.values() if action in each.actions]
     late = sum(2 * actions.index(action) >= len(actions) for actions in rows)
-    around = (row.actions, (action,)) if 2 * late > len(rows) else ((action,), row.actions)
-    return replace(row, actions=(*around[0], *around[1]))
+    end = len(row.actions)
+    usual = end if 2 * late > len(rows) else 0
+    for place in dict.fromkeys((usual, max(0, end - 1), end, 0)):
+        where = f" before {row.actions[place].__name__}" if place < end else " at its end"
+        actions = (*row.actions[:place], action, *row.actions[place:])
+        words = f"with {action.__name__}{'' if place == usual else where}"
+        yield words, replace(row, actions=actions)
 
 
 def _of_like_states_first(
@@ -216,7 +236,7 @@ def _other_rows(
             shown = name(state if following is None else following)
             yield f"with {shown} as its next state", replace(row, next=following)
     for action in added:
-        yield f"with {action.__name__}", _with(machine, row, action)
+        yield from _with(machine, row, action)
     for of, other in same_event:
         yield f"as in {name(of)}", other
         yield f"with the actions of {name(of)}", replace(other, next=row.next)
@@ -225,7 +245,7 @@ def _other_rows(
     )
     for action in far:  # a wake-up or a release that only rows of other events have
         if action not in row.actions and action not in added:
-            yield f"with {action.__name__}", _with(machine, row, action)
+            yield from _with(machine, row, action)
     for place, action in enumerate(row.actions):
         together = {
             each

@@ -61,6 +61,8 @@ _ARENA: Final = 1 << 22
 """Bytes for what programs determine, at first."""
 _KEPT: Final = 16
 """Forms of systems that are kept from call to call."""
+FAILS: Final = -1
+"""In place of the hash of a run's transitions: it does not pass."""
 _VERDICTS: Final = tuple(Verdict)
 _ERRORS: Final = tuple(ErrorKind)
 
@@ -247,9 +249,9 @@ class LegBatch:
             found.append((self._result(leg, row), Counts(info, own)))
         return found
 
-    def passes(self, leg: Leg, library: Library, changes: Sequence[RowChange]) -> list[bool | None]:
-        """Whether a leg passes with each of these rows; None: it takes more room or time than
-        there is. ``library``: of `Libraries.for_changes`."""
+    def traces(self, leg: Leg, library: Library, changes: Sequence[RowChange]) -> list[int | None]:
+        """The hash of a leg's transitions with each of these rows, or FAILS; None: it takes more
+        room or time than there is. ``library``: of `Libraries.for_changes`."""
         self._reserve()
         del self._forms[:-_KEPT]
         self._kept.clear()
@@ -266,8 +268,10 @@ class LegBatch:
             left, results = ctypes.addressof(jobs[done]), words[done:].ctypes.data
             rest = (len(jobs) - done, at, _CALL, results, more.ctypes.data)
             done += self.call(library.run_legs, left, *rest)
-        ends = {RunStatus.IDLE: True, RunStatus.FINDING: False}
-        known = [ends.get(RunStatus(status)) for status in words[:done, ResultWord.STATUS].tolist()]
+        known = [
+            trace if status == RunStatus.IDLE else FAILS if status == RunStatus.FINDING else None
+            for status, trace in words[:done, [ResultWord.STATUS, ResultWord.TRACE_HASH]].tolist()
+        ]
         return [*known, *[None] * (len(jobs) - done)]
 
     def counted(self) -> Counted:

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Final
 
 from protocols.loader import LoadedProtocol
+from runtime.description import DescriptionError
 from slicc.text.lazy_dataclass import dataclass
 from tester import forks
 from tester.campaign.campaign import AnyRun, Campaign, ending_of
@@ -25,6 +27,7 @@ from tester.campaign.engine_diff import Steps, traced_in_python, traced_natively
 from tester.campaign.workers import WorkerDied
 from tester.engines.selection import CANNOT, Chosen
 from tester.errors import ConfigError
+from tester.native.leg import sizes_of
 from tester.native.transition_log import TransitionLog
 from tester.program.access_rules import access_errors
 from tester.program.array_validation import shape_errors
@@ -34,6 +37,12 @@ _IN_A_BATCH: Final = 32
 """Candidates, at most, in one call of the engine."""
 _AT_A_TIME: Final = 8
 """Candidates for each helper."""
+_DRAWN: Final = 40
+"""Legs that are drawn, at most, to find small ones."""
+_SMALL: Final = 8
+"""Episodes of those, and"""
+_MOST_LANES: Final = 1 << 14
+"""lanes of all their actions, at most."""
 
 
 def derived(leg: Leg) -> Leg:
@@ -94,6 +103,22 @@ class Trials:
     @property
     def engine(self) -> Chosen:
         return self._campaign.engine
+
+    def drawn_legs(self, like: Leg, most: int) -> list[Leg]:
+        """Small legs of the campaign, for which what ``like`` runs on is compiled."""
+        options = replace(self._campaign.options, episodes=_DRAWN * _SMALL, leg_episodes=_SMALL)
+        campaign = Campaign(self.protocol, options, self.engine)
+        sizes = sizes_of(like.description)
+        drawn = (campaign.plan(number).leg for number in range(_DRAWN))
+        fitting = (
+            leg
+            for leg in drawn
+            if sizes_of(leg.description) == sizes and leg.program.lane_address.size <= _MOST_LANES
+        )
+        try:
+            return list(islice(fitting, most))
+        except (ConfigError, DescriptionError):  # the leg is of another campaign
+            return []
 
     def machines_of(self, leg: Leg) -> list[tuple[str, int]]:
         """Machine and number there of each controller, in the order of their own numbers."""

@@ -9,6 +9,7 @@ import pytest
 from slicc import ir
 from slicc.compiled import CompiledProtocol
 from slicc.ir.verifier import verify
+from slicc.ir.walk import expressions_in
 from slicc.mutation.other_statements import OtherStatement, OtherStatements
 from tests.slicc.mutation.test_mutants import of, small
 
@@ -86,6 +87,20 @@ def test_parts_of_conditions_and_other_events() -> None:
         "if `in_msg.Dirty && tbe.pendingAcks == 1` is false",
         "with `Event:Get` in place of `Event:Put`",
     } <= found
+
+
+def test_a_function_has_no_transaction_though_a_parameter_is_called_so() -> None:
+    """``tbe`` of ``setState`` is what it was called with."""
+    for machine in small().protocol.machines:
+        statements = OtherStatements(small().protocol, machine)
+        for declared in statements.declarations:
+            for others in statements.of(declared) if not isinstance(declared, ir.Action) else ():
+                for other in others:
+                    assert not any(
+                        isinstance(node, ir.TransactionValue)
+                        for body in (*other.machine.functions, *other.machine.in_ports)
+                        for node in expressions_in(body.body)
+                    ), other.words
 
 
 def test_what_is_counted_adds_up() -> None:

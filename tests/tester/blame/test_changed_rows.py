@@ -12,11 +12,11 @@ from runtime.native.ctypes_api import Library
 from runtime.native.row_change import MOST_ACTIONS, Changeable, numbered_actions
 from runtime.native.toolchain.compiler import find_compiler
 from runtime.native.toolchain.object_cache import user_cache
-from tester.blame.interventions import Change, changes, native_rows, passes_with
+from tester.blame.interventions import Change, changes, native_rows, trace_with
 from tester.campaign.campaign import Campaign
 from tester.campaign.drawing.options import Options
 from tester.execution.handover import handover_rules_of
-from tester.native.batch import LegBatch
+from tester.native.batch import FAILS, LegBatch
 from tester.native.leg import sizes_of
 from tester.native.system import TESTER_CLIENTS
 from tester.program.replay_file import Leg
@@ -50,9 +50,10 @@ def test_a_leg_with_a_changed_row_ends_alike_on_both_engines(name: str) -> None:
     rows = list(native_rows(protocol, tried).values())
     assert len(rows) == len(tried)
     batch = LegBatch(native(name), handover_rules_of)
-    natively = batch.passes(leg, library_for(name, leg), rows)
-    assert natively == [passes_with(leg, protocol, each) for each in tried]
-    assert {True, False} == set(natively)
+    natively = batch.traces(leg, library_for(name, leg), rows)
+    assert natively == [trace_with(leg, protocol, each) for each in tried]
+    assert FAILS in natively
+    assert set(natively) != {FAILS}
 
 
 def test_a_row_that_takes_its_message_no_more_is_cut() -> None:
@@ -62,7 +63,7 @@ def test_a_row_that_takes_its_message_no_more_is_cut() -> None:
     endless = replace(kind.TRANSITIONS[cell[1:]], actions=(), next=None)
     [change] = native_rows(protocol, [Change(cell, "without all", endless, False, cell)]).values()
     batch = LegBatch(native("MSI"), handover_rules_of)
-    assert batch.passes(leg, library_for("MSI", leg), [change]) == [False]
+    assert batch.traces(leg, library_for("MSI", leg), [change]) == [FAILS]
     assert change.uses == 0
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tester.blame.interventions import Change, changes, passes_with
+from tester.blame.interventions import Change, changes, trace_with
+from tester.native.batch import FAILS
 from tests.tester.native.equality import loaded
 from tests.tester.shrink.failing import failing
 
@@ -20,14 +21,16 @@ def test_the_right_row_makes_a_leg_pass(tmp_path: Path) -> None:
     cell = ("Directory", state, event)
     row = machine.TRANSITIONS[state, event]
     same = Change(cell, "as it is", row, True, cell)
-    assert not passes_with(small, broken.protocol, same)
+    assert trace_with(small, broken.protocol, same) == FAILS
     found = {change.words: change for change in changes(broken.protocol, cell)}
-    passing = {words for words, each in found.items() if passes_with(small, broken.protocol, each)}
+    passing = {
+        words for words, each in found.items() if trace_with(small, broken.protocol, each) != FAILS
+    }
     assert "with k_wakeWaiting" in passing
     assert found["with k_wakeWaiting"].small
     assert len(passing) < len(found)
     assert machine.TRANSITIONS[state, event] is row, "nothing outlives a run"
-    assert not passes_with(small, broken.protocol, same)
+    assert trace_with(small, broken.protocol, same) == FAILS
 
 
 def test_an_action_of_other_events_in_other_states_is_tried(tmp_path: Path) -> None:
@@ -38,7 +41,7 @@ def test_an_action_of_other_events_in_other_states_is_tried(tmp_path: Path) -> N
     cell = ("L1Cache", machine.STATES.MI, machine.EVENTS.Writeback_Ack)
     [freed] = (each for each in changes(broken.protocol, cell) if each.words == "with w_freeTBE")
     assert freed.small
-    assert passes_with(small, broken.protocol, freed)
+    assert trace_with(small, broken.protocol, freed) != FAILS
 
 
 def test_rows_that_differ_least_come_first_and_none_comes_twice() -> None:
