@@ -34,7 +34,7 @@ def test_the_answer_is_that_of_the_analysis_and_is_kept(
     def refuse(*given: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(unsent, "compiled_protocol", refuse)
+    monkeypatch.setattr(unsent, "compiled_again", refuse)
     assert unsent_cells(loaded, PRESENT[::-1]) == known
 
 
