@@ -27,6 +27,8 @@ _VALUES: Final = 4
 """Other values of the author's in one place, at most."""
 _ADDED: Final = 8
 """Statements of the author's that are added in one place, at most."""
+_SHOWN: Final = 60
+"""Characters of the author's text in words."""
 _EVENTS: Final = 8
 """Other events of one trigger, at most."""
 _IDLE: Final = ("profile", "setMRU")
@@ -362,5 +364,6 @@ def _is_idle(node: ir.Expr) -> bool:
 
 
 def _text(node: ir.Stmt | ir.Expr) -> str:
-    """What the author wrote, without a block."""
-    return " ".join(node.span.text.partition("{")[0].rstrip(";").split())
+    """What the author wrote, without a block; of a long text the beginning."""
+    text = " ".join(node.span.text.partition("{")[0].rstrip(";").split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

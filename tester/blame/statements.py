@@ -32,8 +32,8 @@ from tester.native.leg import NativeLegRun, sizes_of
 from tester.native.mutants import MutantProtocol, mutant_protocol
 from tester.program.replay_file import Leg
 
-_MOST: Final = 900
-"""Changed statements that are tried, at most: to compile them takes some three seconds."""
+_MOST: Final = 450
+"""Changed statements that are tried, at most: to compile them takes some seconds."""
 _AT_FIRST: Final = 4
 """Changes of a statement before all statements had their turn."""
 _PATIENCE: Final = 60.0
