@@ -150,7 +150,11 @@ def test_a_failing_leg_is_reported_as_by_the_python_engine(tmp_path: Path) -> No
         arguments = ("--protocol", str(path), "--episodes", "300", "--seed", "1")
         status, text, _ = run(*arguments, "--engine", choice, "--output", str(output))
         assert status == FOUND
-        said.append([line.replace(str(output), "") for line in without_rates(text)])
+        lines = [line.replace(str(output), "") for line in without_rates(text)]
+        # Only the native engine tries other statements, and random legs.
+        first = lines.index("suspect")
+        del lines[first + 1 : lines.index("", first)]
+        said.append(lines)
         files.append([leg.read_bytes() for leg in sorted(output.glob("*.leg"))])
     assert said[0] == said[1]
     assert files[0] == files[1]
