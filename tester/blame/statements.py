@@ -8,6 +8,7 @@ bring down. Invariant: the changes depend on the protocol's text and on the line
 
 from __future__ import annotations
 
+import faulthandler
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -115,7 +116,11 @@ class ChangedStatements:
 
 
 def _serve(protocol: MutantProtocol, connection: Connection) -> None:
-    """The main loop of the process."""
+    """The main loop of the process, which a changed statement may end by a signal."""
+    import resource  # which not every system has
+
+    faulthandler.disable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         while True:
             leg, numbers = connection.recv()
