@@ -79,19 +79,20 @@ def _into(put: Callable[[Body], Body], owner: ir.Stmt, name: str) -> Callable[[B
 
 def with_body(machine: ir.Machine, declared: Declared, body: Body) -> ir.Machine:
     """A machine in which an action, a port or a function does something else."""
-    changed = replace(declared, body=body)
-    return replace(
-        machine,
-        actions=_with(machine.actions, declared, changed),
-        in_ports=_with(machine.in_ports, declared, changed),
-        functions=_with(machine.functions, declared, changed),
-    )
+    match declared:
+        case ir.Action():
+            action = replace(declared, body=body)
+            return replace(machine, actions=_with(machine.actions, declared, action))
+        case ir.InPort():
+            port = replace(declared, body=body)
+            return replace(machine, in_ports=_with(machine.in_ports, declared, port))
+        case ir.Function():
+            function = replace(declared, body=body)
+            return replace(machine, functions=_with(machine.functions, declared, function))
 
 
-def _with(items: tuple[_Item, ...], item: object, other: object) -> tuple[_Item, ...]:
-    if all(each is not item for each in items):
-        return items
-    return tuple(other if each is item else each for each in items)  # type: ignore[misc]
+def _with(items: tuple[_Item, ...], item: _Item, other: _Item) -> tuple[_Item, ...]:
+    return tuple(other if each is item else each for each in items)
 
 
 def with_part(root: _Node, part: ir.Expr, other: ir.Expr) -> _Node:
