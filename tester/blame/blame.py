@@ -4,7 +4,8 @@ The leg is compared with its neighbours (`tester.blame.neighbours`), which diffe
 or one delay. What the failure needs is absent where it is absent: a transition is the more to
 blame, the fewer of the neighbours that do not fail so make it as often. And where the leg passes
 once a transition or a statement does something else, the failure does not happen without what it
-does (`tester.blame.remedies`). Invariant: the result depends on the leg alone.
+does (`tester.blame.remedies`). Invariant: the result depends on the
+leg and on the options of its campaign alone.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Many changes make one run pass by moving it in time, or by hiding what is wrong. A remedy does more:
 most of the legs that fail next to the leg pass with it, and so do those that passed before and
 random legs of the campaign, in which the whole protocol runs. Invariant: the result depends on the
-leg alone; the number of changes that are tried is bounded.
+leg and on the options of its campaign alone; the number of changes that are tried is bounded.
 """
 
 from __future__ import annotations

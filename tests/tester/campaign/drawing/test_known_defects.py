@@ -98,7 +98,7 @@ def test_each_leg_draws_a_way_to_avoid_one(loaded: LoadedProtocol) -> None:
 
 
 def test_ways_that_need_each_other_are_drawn_together(loaded: LoadedProtocol) -> None:
-    """A processor whose caches may be small where nobody takes its lines away."""
+    """A processor whose caches may be small where no probe takes its lines away."""
     two, stores = loaded.written.defects
     first = replace(two, instead=({"machine.L1Cache.count": 7},))
     second = replace(
